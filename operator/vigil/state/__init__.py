@@ -1,0 +1,5 @@
+"""The state document of a Watch: one door in and one door out.
+
+`codec` turns a State into the document and back, `migrations` brings an older document to the current version. A
+document that cannot be used is quarantined and never guessed at. Nothing here reads or writes anything.
+"""

@@ -1,0 +1,87 @@
+"""The wake in flight as it is told: its entries with their briefs, and the evidence they rest on."""
+
+import datetime
+from collections.abc import Iterator
+
+from vigil.model import failures, ids, observations, states, verdicts, wakes
+from vigil.tick import memory
+
+
+def message_of(now_known: memory.Memory, flown: states.InFlight) -> wakes.WakeMessage:
+    """The newest version of the wake in flight (the claimed one, once it is claimed)."""
+    watch, shown = now_known.watch, _shown(now_known)
+    labels = {target.id: target.label for target in watch.targets}
+    entries = tuple(_entry(one, shown.get(one.identity), labels, now_known) for one in flown.present)
+    return wakes.WakeMessage(
+        id=flown.id,
+        sequence=flown.sequence if flown.claimed is None else flown.claimed,
+        watch=watch.ref,
+        type=flown.current.type,
+        reason=flown.current.reason,
+        brief=_brief(entries, flown),
+        entries=entries,
+        decided_at=flown.decided_at,
+        observed_at=now_known.state.last_tick or flown.decided_at,
+        evidence=_evidence(now_known, flown),
+        deliver=watch.deliver,
+        kind=watch.kind.name,
+        description=watch.description,
+    )
+
+
+def _shown(now_known: memory.Memory) -> dict[verdicts.Identity, observations.Observation]:
+    return {
+        verdicts.identify(name, of, seen): seen
+        for name, of in now_known.current.reading.items()
+        if isinstance(of, observations.ProbeResult)
+        for seen in of.observations
+    }
+
+
+def _entry(
+    one: states.Sent,
+    seen: observations.Observation | None,
+    labels: dict[ids.SubjectId, str],
+    now_known: memory.Memory,
+) -> wakes.WakeEntry:
+    subject = one.identity.subject
+    severity = observations.Severity.WAKE if seen is None else seen.severity
+    return wakes.WakeEntry(
+        subject=labels.get(subject, subject),
+        key=one.identity.key,
+        severity=severity if one.outcome is None else observations.Severity.TERMINAL,
+        brief=one.brief if seen is None else seen.brief,
+        since=now_known.current.since.get(one.identity, one.since),
+        revision=one.identity.revision or now_known.state.subject(subject).revision or "",
+        outcome=one.outcome,
+    )
+
+
+def _brief(entries: tuple[wakes.WakeEntry, ...], flown: states.InFlight) -> str:
+    """One line for people, without any text of the subject: that stands with the entries, marked as foreign."""
+    keys = ", ".join(dict.fromkeys(entry.key for entry in entries))
+    return f"{flown.current.reason}: {keys}" if keys else flown.current.reason
+
+
+def _evidence(now_known: memory.Memory, flown: states.InFlight) -> str:
+    return "\n".join(_evidence_lines(now_known, flown))
+
+
+def _evidence_lines(now_known: memory.Memory, flown: states.InFlight) -> Iterator[str]:
+    watch = now_known.watch
+    yield f"Watch {watch.ref.namespace}/{watch.ref.name}, {watch.kind.name}, objective {watch.objective}"
+    yield f"Wake {flown.id}, version {flown.sequence}, decided at {_utc(flown.decided_at)}: {flown.current.reason}"
+    told = {one.identity.subject for one in flown.present}
+    for target in watch.targets:
+        if told and target.id not in told:
+            continue
+        yield f"\n## {target.label} ({target.id})"
+        of = now_known.current.reading.get(target.id)
+        if isinstance(of, failures.Failure):
+            yield f"Last read failed: {of.category}: {of.message}"
+        snapshot = now_known.snapshots.get(target.id)
+        yield watch.kind.evidence(snapshot) if snapshot is not None else "Not read since this process started."
+
+
+def _utc(at: ids.Instant) -> str:
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="seconds")
