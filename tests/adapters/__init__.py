@@ -1,0 +1,1 @@
+"""Tests of the adapters against real servers, files and processes."""
