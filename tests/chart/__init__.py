@@ -1,0 +1,1 @@
+"""Tests of the chart, its alert rules and the image's recipe."""
