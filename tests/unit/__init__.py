@@ -1,0 +1,1 @@
+"""Tests of one layer at a time, without IO."""

@@ -1,0 +1,1 @@
+"""The resource, its manifests and its status."""
