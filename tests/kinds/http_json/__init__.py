@@ -1,0 +1,1 @@
+"""The kind `http_json`: its subjects, rules, documents, reader and limits."""
