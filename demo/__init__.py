@@ -1,0 +1,1 @@
+"""A demonstration with no cluster: `make demo`."""

@@ -1,0 +1,1 @@
+"""The conformance suite over every registered kind, and each kind's own tests."""

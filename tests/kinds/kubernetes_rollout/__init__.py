@@ -1,0 +1,1 @@
+"""The rollout kind's own tests: its reader against a loopback API server, and its corner cases."""
