@@ -200,60 +200,6 @@ class Wake(base.Answer):
         )
 
 
-class Standing(base.Answer):
-    """Where a wake stands: the state and the version that the sidecar holds, and why it is not delivered yet."""
-
-    state: wakes.WakeState
-    sequence: base.Count
-    reason: wakes.QueuedReason | None = None
-
-    @classmethod
-    def of(cls, result: wakes.SubmitResult) -> Self:
-        """From the value."""
-        return cls(state=result.state, sequence=result.sequence, reason=result.reason)
-
-    def value(self) -> wakes.SubmitResult:
-        """As the value."""
-        return wakes.SubmitResult(self.state, self.sequence, self.reason)
-
-
-class WakeView(Standing):
-    """One wake as GET /v1/wakes/{id} shows it; after a while only its state is known."""
-
-    id: base.Id
-    watch: Watch
-    type: wakes.WakeType
-    wake_reason: base.Word
-    entries: base.Count
-    offers: base.Count
-    submitted_at: base.Time
-    evidence_url: str | None = None
-
-
-ProblemCode = Literal[
-    "invalid",
-    "unauthenticated",
-    "forbidden",
-    "not-found",
-    "not-attached",
-    "settled",
-    "another-wake-claimed",
-    "stale",
-    "too-large",
-    "unavailable",
-]
-
-
-class Problem(base.Answer):
-    """Why a request had no effect. `state` and `sequence` are those of the wake that stands in its way, if one does."""
-
-    code: ProblemCode
-    message: Annotated[str, pydantic.StringConstraints(max_length=1000)]
-    state: wakes.WakeState | None = None
-    sequence: base.Count | None = None
-    wake: base.Id | None = None
-
-
 class DispositionOf(base.Asked):
     """What an agent says of an entry.
 
@@ -330,6 +276,67 @@ class Outcome(base.Answer):
             tokens=self.tokens,
             dispositions=tuple(each.value() for each in self.dispositions),
         )
+
+
+class Standing(base.Answer):
+    """Where a wake stands: the state and the version that the sidecar holds, why it waits, or what became of it."""
+
+    state: wakes.WakeState
+    sequence: base.Count
+    reason: wakes.QueuedReason | None = None
+    outcome: Outcome | None = None
+
+    @classmethod
+    def of(cls, result: wakes.SubmitResult) -> Self:
+        """From the value."""
+        outcome = None if result.event is None else Outcome.of(result.event)
+        return cls(state=result.state, sequence=result.sequence, reason=result.reason, outcome=outcome)
+
+    def value(self) -> wakes.SubmitResult:
+        """As the value."""
+        event = None if self.outcome is None else self.outcome.value()
+        return wakes.SubmitResult(self.state, self.sequence, self.reason, event)
+
+
+class WakeView(Standing):
+    """One wake as GET /v1/wakes/{id} shows it; after a while only its state is known."""
+
+    id: base.Id
+    watch: Watch
+    type: wakes.WakeType
+    wake_reason: base.Word
+    entries: base.Count
+    offers: base.Count
+    submitted_at: base.Time
+    evidence_url: str | None = None
+
+
+ProblemCode = Literal[
+    "invalid",
+    "unauthenticated",
+    "forbidden",
+    "not-found",
+    "not-attached",
+    "settled",
+    "another-wake-claimed",
+    "stale",
+    "too-large",
+    "unavailable",
+]
+
+
+class Problem(base.Answer):
+    """Why a request had no effect.
+
+    `state`, `sequence` and `outcome` are those of the wake that stands in its way, if one does.
+    """
+
+    code: ProblemCode
+    message: Annotated[str, pydantic.StringConstraints(max_length=1000)]
+    state: wakes.WakeState | None = None
+    sequence: base.Count | None = None
+    wake: base.Id | None = None
+    outcome: Outcome | None = None
 
 
 class Outcomes(base.Answer):

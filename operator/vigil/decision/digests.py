@@ -14,15 +14,15 @@ def wake_id(
 ) -> ids.WakeId:
     """Name a wake so that the same news has the same name after any crash, and a repeat has another.
 
-    It is made of the Watch, the reason, the identities with the stamps that they replace, and how many wakes have
-    ended without a stamp since the last one that stamped; a wake without entries has the start of its spell in their
-    place.
+    It is made of the Watch, the reason, the identities with the stamps that they replace, how many wakes have ended
+    without a stamp since the last one that stamped, and how many stamps were dropped: news whose stamp is forgotten
+    would else have the name of the wake that told it. A wake without entries has the start of its spell in their place.
     """
     told = [
         [*identity, stamp.at if (stamp := state.subject(identity.subject).alerted.get(identity)) else None]
         for identity in sorted(identities, key=sort_key)
     ]
-    parts = [state.watch, reason, told or spell, state.unstamped]
+    parts = [state.watch, reason, told or spell, state.unstamped, state.forgotten]
     return ids.WakeId(hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_LENGTH])
 
 

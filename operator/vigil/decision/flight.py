@@ -42,10 +42,14 @@ def send_terminal(tick: step.Step, ends: Sequence[verdicts.Entry], owed: Sequenc
 
 
 def send_stop(tick: step.Step, reason: verdicts.StopReason) -> step.Step:
-    """End the Watch and put its notice in flight; a wake that nobody claimed becomes the notice."""
-    ended = tick.with_state(ended=reason, owed_notice=False)
-    noticed = _become(ended, wakes.WakeType.NOTICE, reason.value, ())
-    return dataclasses.replace(noticed, verdict=verdicts.Stop(reason))
+    """End the Watch and put its notice in flight; a wake that nobody claimed becomes the notice, an end goes first."""
+    flown = tick.state.in_flight
+    if flown is not None and flown.current.type is wakes.WakeType.TERMINAL:
+        stopped = tick.with_state(ended=reason, owed_notice=True)
+    else:
+        ended = tick.with_state(ended=reason, owed_notice=False)
+        stopped = _become(ended, wakes.WakeType.NOTICE, reason.value, ())
+    return dataclasses.replace(stopped, verdict=verdicts.Stop(reason))
 
 
 def amend(tick: step.Step, flown: states.InFlight) -> step.Step:
@@ -56,23 +60,34 @@ def amend(tick: step.Step, flown: states.InFlight) -> step.Step:
     fresh = sorted((identity for identity in tick.news if identity not in kept), key=digests.sort_key)
     joined = tuple(_sent(tick, tick.news[identity], version) for identity in fresh)
     if not kept and not joined:
-        return tick.with_state(in_flight=None)
+        return take_back(tick)
     window = {identity: member for identity, member in tick.state.window.items() if identity not in set(fresh)}
     changed = bool(joined) or sent != flown.sent
     amended = dataclasses.replace(flown, sent=(*sent, *joined), sequence=version) if changed else flown
     return dataclasses.replace(tick.with_state(in_flight=amended, window=window), closed=True)
 
 
+def take_back(tick: step.Step) -> step.Step:
+    """Take an unclaimed wake back: it ends without a stamp, so that a repeat has another id."""
+    return tick.with_state(in_flight=None, unstamped=tick.state.unstamped + 1)
+
+
+def remembered(state: states.State, identity: verdicts.Identity) -> bool:
+    """Whether an entry is still one of the Watch's: its subject is watched, not retired, and at this revision."""
+    memory = state.subjects.get(identity.subject)
+    return memory is not None and memory.retired is None and identity.revision in (None, memory.revision)
+
+
 def _still(tick: step.Step, sent: states.Sent) -> bool:
     """Whether an entry of an unclaimed wake still belongs there; a read that is not complete proves no absence."""
     identity = sent.identity
-    memory = tick.state.subject(identity.subject)
-    if memory.retired is not None or identity.revision not in (None, memory.revision):
-        return False
     if identity in tick.entries:
         return identity in tick.news or (identity in tick.unserved and not tick.results[identity.subject].complete)
+    if not remembered(tick.state, identity) or (sent.claim and identity.subject in tick.contradicted):
+        return False
     result = tick.results.get(identity.subject)
-    return result is None or not result.complete or identity.revision is None
+    proven = result is not None and result.complete
+    return not proven or (identity.revision is None and identity not in tick.lapsed)
 
 
 def _become(tick: step.Step, type_: wakes.WakeType, reason: str, entries: Sequence[verdicts.Entry]) -> step.Step:
@@ -86,22 +101,24 @@ def _become(tick: step.Step, type_: wakes.WakeType, reason: str, entries: Sequen
             sent=tuple(_sent(tick, entry, 1) for entry in entries),
         )
         return tick.with_state(in_flight=wake)
-    version = flown.sequence + 1
-    stays = flown.current.type is wakes.WakeType.TERMINAL and type_ is wakes.WakeType.TERMINAL
-    back = () if stays else tuple(one for one in flown.present if one.outcome is None)
-    owed = () if stays else tuple(one for one in flown.present if one.outcome is not None)
+    version, joining = flown.sequence + 1, {entry.identity for entry in entries}
+    stays = {one.identity for one in flown.present if one.outcome is not None} - joining
     wake = dataclasses.replace(
         flown,
         decided_at=tick.now,
         versions=(*flown.versions, states.Version(version, type_, reason)),
         sent=(
-            *(one if stays or one.left is not None else _left(one, version) for one in flown.sent),
+            *(one if one.left is not None or one.identity in stays else _left(one, version) for one in flown.sent),
             *(_sent(tick, entry, version) for entry in entries),
         ),
         sequence=version,
     )
-    window = {**tick.state.window, **{one.identity: states.Member(one.identity, one.since) for one in back}}
-    return tick.with_state(in_flight=wake, window=window, owed=(*tick.state.owed, *owed))
+    return tick.with_state(in_flight=wake, window={**tick.state.window, **waiting(flown.present)})
+
+
+def waiting(sent: Iterable[states.Sent]) -> dict[verdicts.Identity, states.Member]:
+    """The entries as members of the window, at their old stamps; an end does not wait there."""
+    return {one.identity: states.Member(one.identity, one.since, one.claim) for one in sent if one.outcome is None}
 
 
 def _retired(tick: step.Step, ends: Sequence[verdicts.Entry]) -> step.Step:
@@ -162,6 +179,7 @@ def _sent(tick: step.Step, entry: verdicts.Entry, version: int) -> states.Sent:
         joined=version,
         outcome=entry.observation.outcome if end else None,
         brief=entry.observation.brief[:BRIEF_LIMIT] if end else "",
+        claim=entry.observation.claim or (member is not None and member.claim),
     )
 
 

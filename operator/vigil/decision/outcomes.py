@@ -1,9 +1,22 @@
 """What a claim and an outcome of the wake in flight change in the memory."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 
+from vigil.decision import flight
 from vigil.model import ids, limits, states, verdicts, wakes
+
+
+def held(state: states.State, wake: ids.WakeId, sequence: int) -> states.State:
+    """The state once the sidecar holds version `sequence`, unclaimed: no older one can be claimed any more.
+
+    What had left the wake by then is forgotten, so that entries that come and go do not pile up in the document.
+    """
+    flown = state.in_flight
+    if flown is None or flown.id != wake or flown.claimed is not None:
+        return state
+    sent = tuple(one for one in flown.sent if one.left is None or one.left > sequence)
+    return state if sent == flown.sent else dataclasses.replace(state, in_flight=dataclasses.replace(flown, sent=sent))
 
 
 def claimed(state: states.State, wake: ids.WakeId, sequence: int) -> states.State:
@@ -15,32 +28,43 @@ def claimed(state: states.State, wake: ids.WakeId, sequence: int) -> states.Stat
     if flown is None or flown.id != wake or flown.claimed is not None:
         return state
     frozen = dataclasses.replace(flown, claimed=min(sequence, flown.sequence))
-    late = [one for one in flown.sent if one not in frozen.present and one.left is None]
-    window = {identity: member for identity, member in state.window.items() if identity not in _identities(frozen)}
-    window.update({one.identity: states.Member(one.identity, one.since) for one in late if one.outcome is None})
+    taken = {one.identity for one in frozen.present}
+    late = [one for one in flown.sent if one.left is None and one.identity not in taken]
+    window = {**state.window, **flight.waiting(late)}
     notice = flown.current.type is wakes.WakeType.NOTICE and frozen.current.type is not wakes.WakeType.NOTICE
     return dataclasses.replace(
         state,
         in_flight=frozen,
-        window=window,
-        owed=(*state.owed, *(one for one in late if one.outcome is not None)),
-        owed_notice=state.owed_notice or notice,
+        window={identity: member for identity, member in window.items() if identity not in taken},
+        owed=(*state.owed, *_ends(state, late)),
+        owed_notice=state.owed_notice or (notice and isinstance(state.ended, verdicts.StopReason)),
     )
 
 
-def ended(state: states.State, event: wakes.OutcomeEvent, limits_: limits.Limits) -> states.State:
-    """The state after the outcome of the wake in flight; the outcome of any other wake changes nothing."""
+def _ends(state: states.State, untold: Collection[states.Sent]) -> Iterator[states.Sent]:
+    """The ends among these entries; a subject that was armed again shows its own."""
+    return (
+        one for one in untold if one.outcome is not None and state.subject(one.identity.subject).retired is not None
+    )
+
+
+def ended(
+    state: states.State,
+    event: wakes.OutcomeEvent,
+    limits_: limits.Limits,
+    shown: Collection[verdicts.Identity] = (),
+) -> states.State:
+    """The state after the outcome of the wake in flight; the outcome of any other wake changes nothing.
+
+    `shown` are the entries of the latest reading, for what was said of an entry that the wake did not hold.
+    """
     frozen = claimed(state, event.wake, event.sequence)
     flown = frozen.in_flight
     if flown is None or flown.id != event.wake or event.state not in wakes.OUTCOMES:
         return state
     after = dataclasses.replace(frozen, in_flight=None, spent=_charged(frozen, flown, event))
     told = _stamped(after, flown, limits_) if event.state in wakes.STAMPING else _given_back(after, flown)
-    return _disposed(told, flown, event)
-
-
-def _identities(flown: states.InFlight) -> frozenset[verdicts.Identity]:
-    return frozenset(one.identity for one in flown.present)
+    return _disposed(told, flown, event, shown)
 
 
 def _charged(state: states.State, flown: states.InFlight, event: wakes.OutcomeEvent) -> states.Spent:
@@ -56,41 +80,49 @@ def _stamped(state: states.State, flown: states.InFlight, limits_: limits.Limits
     subjects: dict[ids.SubjectId, states.SubjectState] = dict(state.subjects)
     accepted = limits_.policy.confirm is limits.Confirm.DELIVERED
     for one in flown.present:
-        memory = subjects.get(one.identity.subject, states.SubjectState())
-        if one.identity.revision not in (None, memory.revision):
+        memory = subjects.get(one.identity.subject)
+        if memory is None or one.identity.revision not in (None, memory.revision):
             continue
-        alerted = {**memory.alerted, one.identity: states.Stamp(at=one.at, shown=one.at)}
+        alerted = {**memory.alerted, one.identity: states.Stamp(at=one.at, shown=one.last_shown)}
         said = dict(memory.dispositions)
         if accepted:
-            said[one.identity] = states.Disposed(wakes.Disposition.DISPATCHED, shown=one.at)
+            said[one.identity] = states.Disposed(wakes.Disposition.DISPATCHED, shown=one.last_shown)
         subjects[one.identity.subject] = dataclasses.replace(memory, alerted=alerted, dispositions=said)
     return dataclasses.replace(state, subjects=subjects, unstamped=0)
 
 
 def _given_back(state: states.State, flown: states.InFlight) -> states.State:
     """What was not told keeps its place in the window, at its old stamp; an end and a notice are owed."""
-    window = {one.identity: states.Member(one.identity, one.since) for one in flown.present if one.outcome is None}
+    notice = flown.current.type is wakes.WakeType.NOTICE
     return dataclasses.replace(
         state,
-        window={**state.window, **window},
-        owed=(*state.owed, *(one for one in flown.present if one.outcome is not None)),
-        owed_notice=state.owed_notice or flown.current.type is wakes.WakeType.NOTICE,
+        window={**state.window, **flight.waiting(flown.present)},
+        owed=(*state.owed, *_ends(state, flown.present)),
+        owed_notice=state.owed_notice or (notice and isinstance(state.ended, verdicts.StopReason)),
         unstamped=state.unstamped + 1,
     )
 
 
-def _disposed(state: states.State, flown: states.InFlight, event: wakes.OutcomeEvent) -> states.State:
-    """What the agent said of the entries of its wake; `open` takes a disposition back."""
+def _disposed(
+    state: states.State, flown: states.InFlight, event: wakes.OutcomeEvent, shown: Collection[verdicts.Identity]
+) -> states.State:
+    """What the agent said of the entries of its wake, else of those of the latest reading; `open` takes it back."""
+    of_wake = {one.identity: one.last_shown for one in flown.present}
+    read_at = event.at if state.last_tick is None else state.last_tick
+    of_reading = dict.fromkeys(shown, read_at)
     subjects: dict[ids.SubjectId, states.SubjectState] = dict(state.subjects)
     for said in event.dispositions:
-        for one in flown.present:
-            identity = one.identity
+        bound = {one: at for one, at in of_wake.items() if _names(said, one)} or of_reading
+        for identity, at in bound.items():
             memory = subjects.get(identity.subject)
-            if memory is None or identity.key != said.key or said.subject not in ("", identity.subject):
-                continue
-            told = _with(memory.dispositions, identity, said, one.at)
-            subjects[identity.subject] = dataclasses.replace(memory, dispositions=told)
+            if memory is not None and _names(said, identity):
+                told = _with(memory.dispositions, identity, said, at)
+                subjects[identity.subject] = dataclasses.replace(memory, dispositions=told)
     return dataclasses.replace(state, subjects=subjects)
+
+
+def _names(said: wakes.DispositionOf, identity: verdicts.Identity) -> bool:
+    return identity.key == said.key and said.subject in ("", identity.subject)
 
 
 def _with(

@@ -24,8 +24,9 @@ def rearm(
         for name, memory in state.subjects.items()
         if name in subjects
     }
-    outcomes = [kept[name].retired for name in subjects if name in kept]
-    finished = bool(outcomes) and len(outcomes) == len(subjects) and None not in outcomes
+    ended = {name: memory.retired for name, memory in kept.items() if memory.retired is not None}
+    finished = bool(ended) and ended.keys() == set(subjects)
+    dropped = sum(len(memory.alerted) for name, memory in state.subjects.items() if name not in kept)
     stopped = isinstance(state.ended, verdicts.StopReason)
     return dataclasses.replace(
         state,
@@ -34,7 +35,8 @@ def rearm(
         subjects=kept,
         window={identity: member for identity, member in state.window.items() if identity.subject in subjects},
         started=now if stopped or (state.ended is not None and not finished) else state.started,
-        ended=flight.worst(outcomes) if finished else None,
-        owed=state.owed if finished else (),
+        ended=flight.worst(ended.values()) if finished else None,
+        owed=tuple(one for one in state.owed if one.identity.subject in ended),
         owed_notice=False,
+        forgotten=state.forgotten + dropped,
     )

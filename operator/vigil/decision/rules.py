@@ -28,7 +28,14 @@ def revision(tick: step.Step) -> step.Step:
         if identity.subject not in moved or identity.revision is None
     }
     subjects = {subject: _of_revision(tick.state.subject(subject), new) for subject, new in moved.items()}
-    return tick.with_subjects(subjects).with_state(window=window)
+    return _forgetting(tick, subjects).with_state(window=window)
+
+
+def _forgetting(tick: step.Step, changes: Mapping[ids.SubjectId, states.SubjectState]) -> step.Step:
+    """The step with the memory of these subjects, and a count of the stamps that it has no more."""
+    before = sum(len(tick.state.subject(subject).alerted) for subject in changes)
+    dropped = before - sum(len(memory.alerted) for memory in changes.values())
+    return tick.with_subjects(changes).with_state(forgotten=tick.state.forgotten + dropped)
 
 
 def _of_revision(memory: states.SubjectState, new: str) -> states.SubjectState:
@@ -45,23 +52,26 @@ def hold(tick: step.Step) -> step.Step:
     """2. An entry with a hold counts after it has stood for that time with the activity unmoved, in a complete read."""
     changes: dict[ids.SubjectId, states.SubjectState] = {}
     unserved: set[verdicts.Identity] = set()
+    lapsed: set[verdicts.Identity] = set()
     for subject, result in tick.results.items():
         memory = tick.state.subject(subject)
         held = _held(tick, subject, result, memory)
         if held != memory.held:
             changes[subject] = dataclasses.replace(memory, held=held)
-        for identity, since in held.items():
-            entry = tick.entries.get(identity)
-            served = result.complete and entry is not None and tick.now - since.since >= _length(tick, entry)
-            if entry is not None and not served:
-                unserved.add(identity)
+        unserved.update(one for one, since in held.items() if not result.complete or not _served(tick, one, since))
+        lapsed.update(one for one in memory.held if one not in held and one not in tick.entries)
     window = {
         identity: member
         for identity, member in tick.state.window.items()
-        if identity not in unserved or not tick.results[identity.subject].complete
+        if identity not in lapsed and (identity not in unserved or not tick.results[identity.subject].complete)
     }
-    held_back = dataclasses.replace(tick, unserved=frozenset(unserved))
+    held_back = dataclasses.replace(tick, unserved=frozenset(unserved), lapsed=frozenset(lapsed))
     return held_back.with_subjects(changes).with_state(window=window)
+
+
+def _served(tick: step.Step, identity: verdicts.Identity, held: states.Held) -> bool:
+    """Whether a hold has run its time; after a complete read all that is held is shown."""
+    return tick.now - held.since >= _length(tick, tick.entries[identity])
 
 
 def _length(tick: step.Step, entry: verdicts.Entry) -> ids.Seconds:
@@ -89,19 +99,25 @@ def _held(
 
 def withhold(tick: step.Step) -> step.Step:
     """3. A claim waits while anything else of its subject is open and not dispatched, and in an incomplete read."""
-    withheld = frozenset(
-        identity for identity, entry in tick.entries.items() if entry.observation.claim and _contradicted(tick, entry)
+    contradicted = frozenset(
+        subject for subject, result in tick.results.items() if _contradicted(tick, subject, result)
     )
-    if not withheld:
-        return tick
-    window = {identity: member for identity, member in tick.state.window.items() if identity not in withheld}
-    return dataclasses.replace(tick, withheld=withheld).with_state(window=window)
+    withheld = frozenset(
+        identity
+        for identity, entry in tick.entries.items()
+        if entry.observation.claim and identity.subject in contradicted
+    )
+    window = {
+        identity: member
+        for identity, member in tick.state.window.items()
+        if identity not in withheld and not (member.claim and identity.subject in contradicted)
+    }
+    return dataclasses.replace(tick, withheld=withheld, contradicted=contradicted).with_state(window=window)
 
 
-def _contradicted(tick: step.Step, claim: verdicts.Entry) -> bool:
-    subject = claim.identity.subject
+def _contradicted(tick: step.Step, subject: ids.SubjectId, result: observations.ProbeResult) -> bool:
     said = tick.state.subject(subject).dispositions
-    return not tick.results[subject].complete or any(
+    return not result.complete or any(
         not other.observation.claim
         and ((told := said.get(other.identity)) is None or told.disposition is not wakes.Disposition.DISPATCHED)
         for other in tick.of_subject(subject)
@@ -124,14 +140,17 @@ def terminal(tick: step.Step) -> step.Step:
 
 
 def budget(tick: step.Step) -> step.Step:
-    """5. A spent budget is a Stop at once, whether or not anything is news; a wake that is claimed is waited for."""
+    """5. A spent budget is a Stop at once, news or not; a claimed wake goes first, and after the end nothing leaves."""
     flown = tick.state.in_flight
     if tick.verdict is not None or (flown is not None and flown.claimed is not None):
         return tick
-    if isinstance(tick.state.ended, verdicts.StopReason):
-        return flight.send_stop(tick, tick.state.ended) if tick.state.owed_notice and flown is None else tick
+    ended = tick.state.ended
+    if isinstance(ended, verdicts.StopReason) and tick.state.owed_notice and flown is None:
+        return flight.send_stop(tick, ended)
+    if ended is not None:
+        return dataclasses.replace(tick, closed=True)
     spent = _spent(tick)
-    return tick if spent is None or tick.state.ended is not None else flight.send_stop(tick, spent)
+    return tick if spent is None else flight.send_stop(tick, spent)
 
 
 def _spent(tick: step.Step) -> verdicts.StopReason | None:
@@ -163,16 +182,29 @@ def mask(tick: step.Step) -> step.Step:
     }
     changes = {subject: _seen(tick, memory) for subject, memory in tick.state.subjects.items()}
     changed = {subject: memory for subject, memory in changes.items() if memory is not tick.state.subjects[subject]}
-    return dataclasses.replace(tick, news=news).with_subjects(changed)
+    return _forgetting(dataclasses.replace(tick, news=news), changed).with_state(in_flight=_flown_seen(tick))
+
+
+def _flown_seen(tick: step.Step) -> states.InFlight | None:
+    """The wake in flight with the time of this read on what it shows: an outcome may come much later."""
+    flown = tick.state.in_flight
+    if flown is None:
+        return None
+    sent = tuple(
+        dataclasses.replace(one, shown=tick.now) if one.identity in tick.entries else one for one in flown.sent
+    )
+    return dataclasses.replace(flown, sent=sent)
 
 
 def _masked(tick: step.Step, identity: verdicts.Identity) -> bool:
-    memory = tick.state.subject(identity.subject)
-    said = memory.dispositions.get(identity)
-    if said is not None and said.disposition in _DISPOSED:
-        return True
-    stamp = memory.alerted.get(identity)
-    return stamp is not None and 0 <= tick.now - stamp.at < tick.limits.policy.realert_after
+    stamp = tick.state.subject(identity.subject).alerted.get(identity)
+    told = stamp is not None and 0 <= tick.now - stamp.at < tick.limits.policy.realert_after
+    return told or _disposed(tick, identity)
+
+
+def _disposed(tick: step.Step, identity: verdicts.Identity) -> bool:
+    said = tick.state.subject(identity.subject).dispositions.get(identity)
+    return said is not None and said.disposition in _DISPOSED
 
 
 def _seen(tick: step.Step, memory: states.SubjectState) -> states.SubjectState:
@@ -198,9 +230,13 @@ def in_flight(tick: step.Step) -> step.Step:
     flown = tick.state.in_flight
     if flown is None or tick.verdict is not None:
         return tick
-    if flown.claimed is not None or flown.current.type is not wakes.WakeType.WAKE:
-        return dataclasses.replace(tick, closed=True)
-    return flight.amend(tick, flown)
+    if flown.claimed is None and flown.current.type is wakes.WakeType.WAKE:
+        return flight.amend(tick, flown)
+    lifted = flown.current.type is wakes.WakeType.NOTICE and tick.state.ended is None
+    if flown.claimed is None and lifted:
+        # A new generation lifted the Stop: its notice may wait for long, since it starts no turn, and news must not.
+        return flight.take_back(tick)
+    return dataclasses.replace(tick, closed=True)
 
 
 def immediate(tick: step.Step) -> step.Step:
@@ -208,7 +244,11 @@ def immediate(tick: step.Step) -> step.Step:
     urgent = any(entry.observation.severity is observations.Severity.IMMEDIATE for entry in tick.news.values())
     if not tick.open_for_wakes or not urgent:
         return tick
-    waiting = [identity for identity in tick.state.window if identity.subject in tick.results]
+    waiting = [
+        identity
+        for identity in tick.state.window
+        if identity.subject in tick.results and identity not in tick.unserved and _stays(tick, identity)
+    ]
     return flight.send_wake(tick, verdicts.WakeReason.IMMEDIATE, [*tick.news, *waiting])
 
 
@@ -218,8 +258,9 @@ def coalesce(tick: step.Step) -> step.Step:
     members = joined.state.window
     if not joined.open_for_wakes or not members or any(i.subject not in tick.results for i in members):
         return joined
-    reason = _flush_reason(joined, members)
-    return joined if reason is None else flight.send_wake(joined, reason, list(members))
+    served = {identity: member for identity, member in members.items() if identity not in tick.unserved}
+    reason = _flush_reason(joined, served) if served else None
+    return joined if reason is None else flight.send_wake(joined, reason, served)
 
 
 def _joined(tick: step.Step) -> step.Step:
@@ -231,18 +272,20 @@ def _joined(tick: step.Step) -> step.Step:
         for identity, member in tick.state.window.items()
         if _stays(tick, identity) and identity not in sent
     }
-    for identity in tick.news:
-        if identity not in sent and identity not in window:
-            window[identity] = states.Member(identity, tick.now)
+    for identity, entry in tick.news.items():
+        if identity not in sent and identity not in window and flight.remembered(tick.state, identity):
+            window[identity] = states.Member(identity, tick.now, entry.observation.claim)
     return tick if window == tick.state.window else tick.with_state(window=window)
 
 
 def _stays(tick: step.Step, identity: verdicts.Identity) -> bool:
     """Whether a member goes on waiting; a failed or incomplete read proves nothing about what it does not show."""
-    if tick.state.subject(identity.subject).retired is not None:
+    if not flight.remembered(tick.state, identity):
         return False
     if identity in tick.entries:
         return identity in tick.news or identity in tick.unserved
+    if _disposed(tick, identity):
+        return False
     result = tick.results.get(identity.subject)
     return result is None or not result.complete or identity.revision is None
 

@@ -15,8 +15,9 @@ class Step:
     """A tick between two rules.
 
     `results` are the readings of live subjects that were read; `entries` what they show, by identity. `unserved` and
-    `withheld` name the entries that no rule may deliver yet. `closed` means that nothing may leave in this tick any
-    more.
+    `withheld` name the entries that no rule may deliver yet, `contradicted` the subjects whose claims are withheld,
+    `lapsed` the entries that are not shown and whose hold has to begin again. `closed` means that nothing may leave in
+    this tick any more.
     """
 
     reading: readings.Reading
@@ -26,7 +27,9 @@ class Step:
     results: Mapping[ids.SubjectId, observations.ProbeResult]
     entries: Mapping[verdicts.Identity, verdicts.Entry]
     unserved: frozenset[verdicts.Identity] = frozenset()
+    lapsed: frozenset[verdicts.Identity] = frozenset()
     withheld: frozenset[verdicts.Identity] = frozenset()
+    contradicted: frozenset[ids.SubjectId] = frozenset()
     news: Mapping[verdicts.Identity, verdicts.Entry] = states.EMPTY
     closed: bool = False
     verdict: verdicts.Verdict | None = None

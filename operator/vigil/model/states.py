@@ -68,10 +68,11 @@ class SubjectState:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Member:
-    """An entry that waits in the window since `since`."""
+    """An entry that waits in the window since `since`; a claim can be contradicted by a read that does not show it."""
 
     identity: verdicts.Identity
     since: ids.Instant
+    claim: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,8 +80,9 @@ class Sent:
     """An entry of a wake in flight.
 
     It joined with version `joined` of the wake at the verdict of time `at`, and left with version `left`: which
-    version was claimed is known only afterwards. `since` is its stamp in the window. `outcome` and `brief` are kept
-    of TERMINAL entries only: nobody reads their subject again.
+    version was claimed is known only afterwards. `since` is its stamp in the window, `shown` the last read that showed
+    it (None: the one of the verdict). `outcome` and `brief` are kept of TERMINAL entries only: nobody reads their
+    subject again.
     """
 
     identity: verdicts.Identity
@@ -90,6 +92,13 @@ class Sent:
     left: int | None = None
     outcome: observations.Outcome | None = None
     brief: str = ""
+    claim: bool = False
+    shown: ids.Instant | None = None
+
+    @property
+    def last_shown(self) -> ids.Instant:
+        """The last read that showed it."""
+        return self.at if self.shown is None else self.shown
 
     def part_of(self, sequence: int) -> bool:
         """Whether version `sequence` of the wake held this entry."""
@@ -149,8 +158,9 @@ class State:
     """All that is remembered of one Watch between two ticks.
 
     `started` is when the Watch was armed, None before its first tick; `last_tick` is for active time. `unstamped`
-    counts the wakes that ended without a stamp since the last one that stamped: it makes the id of a repeat another.
-    `owed` are TERMINAL entries and a Stop's notice that nobody was told yet and that are not in flight.
+    counts the wakes that ended without a stamp since the last one that stamped, `forgotten` the stamps that were
+    dropped: both make the id of a repeat another. `owed` are TERMINAL entries and a Stop's notice that nobody was told
+    yet and that are not in flight.
     """
 
     watch: ids.WatchUid
@@ -159,6 +169,7 @@ class State:
     spent: Spent = Spent()
     in_flight: InFlight | None = None
     unstamped: int = 0
+    forgotten: int = 0
     owed: tuple[Sent, ...] = ()
     owed_notice: bool = False
     started: ids.Instant | None = None

@@ -39,7 +39,7 @@ class Notify:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fresh:
-    """What starts a fresh context for a wake: one of an endpoint and a command that the settings name, and a CronJob."""
+    """What starts a fresh context for a wake: an endpoint or a command that the settings name, or a CronJob."""
 
     endpoint: str | None = None
     command: str | None = None

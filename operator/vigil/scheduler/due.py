@@ -1,5 +1,6 @@
 """When a Watch is due again: its cadence, brought forward by whatever will change by the clock alone. Pure."""
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
@@ -21,8 +22,22 @@ def next_due(known: memory.Memory, now: ids.Instant, changed_at: ids.Instant, re
     """
     failed = [of for of in known.current.reading.values() if isinstance(of, failures.Failure)]
     earliest = min([now + _pace(known, failed, now, changed_at), *_moments(known, now, rechecks)])
-    held_until = max((now + one.retry_after for one in failed if one.retry_after is not None), default=now)
-    return max(earliest, held_until, now + SOONEST)
+    return max(min(max(earliest, _held_until(known, now)), _end(known, now)), now + SOONEST)
+
+
+def _held_until(known: memory.Memory, now: ids.Instant) -> ids.Instant:
+    """When the providers may be asked again, by what they said to a whole read or to a part of one."""
+    said = [of if isinstance(of, failures.Failure) else of.error for of in known.current.reading.values()]
+    waits = [one.retry_after for one in said if one is not None and one.retry_after is not None]
+    return now + max(waits, default=0.0)
+
+
+def _end(known: memory.Memory, now: ids.Instant) -> ids.Instant:
+    """The end of the lifetime, when one last read is made whatever a provider asks for."""
+    lifetime, started = known.watch.limits.budgets.lifetime, known.state.started
+    if lifetime is None or started is None or started + lifetime <= now:
+        return math.inf
+    return started + lifetime
 
 
 def _pace(
@@ -49,11 +64,9 @@ def _moments(known: memory.Memory, now: ids.Instant, rechecks: int) -> Iterator[
     for name, of in known.current.reading.items():
         if not isinstance(of, observations.ProbeResult):
             continue
-        if of.recheck_after is not None and rechecks < MAX_RECHECKS:
+        if of.recheck_after is not None and rechecks <= MAX_RECHECKS:
             yield now + of.recheck_after
         yield from _of_memory(known.state.subject(name), of, policy, now)
-    if (lifetime := known.watch.limits.budgets.lifetime) is not None and known.state.started is not None:
-        yield from _ahead(known.state.started + lifetime, now)
 
 
 def _of_memory(

@@ -5,6 +5,7 @@ import dataclasses
 
 from vigil import ports
 from vigil.model import failures, ids, observations, states, wakes
+from vigil.scheduler import groups
 from vigil.tick import enrolment, memory, phase
 
 
@@ -22,7 +23,9 @@ class Entry:
     """One Watch: its memory, when it is due, and what is under way.
 
     `lock` is held while its memory changes. `busy` says that a round has it. `settle_at` is when an unstored or
-    undelivered result is tried again without a read. `beat` is when its timer was last heard of.
+    undelivered result is tried again without a read. `beat` is when its timer was last heard of. `asked` says that it
+    is to be read again right after the round that has it. `keys` are the groups of its subjects, `pending` the task
+    that shows a new Watch as Pending.
     """
 
     memory: memory.Memory
@@ -37,6 +40,9 @@ class Entry:
     changed_at: ids.Instant = 0.0
     timer_lost: bool = False
     poke: str = ""
+    asked: bool = False
+    keys: frozenset[groups.GroupKey] = frozenset()
+    pending: asyncio.Task[None] | None = None
     announced: Announced = dataclasses.field(default_factory=Announced)
 
     @property
@@ -48,6 +54,15 @@ class Entry:
     def over(self) -> bool:
         """Whether there is nothing left to do: the Watch has ended and its last word was taken."""
         return self.memory.state.quiet_for_good and self.settle_at is None
+
+    def hurry(self, now: ids.Instant) -> None:
+        """Be read now; what is under way began before the reason for this, and is read once more."""
+        self.due, self.asked = min(self.due, now), self.busy
+
+    def read_at_last(self) -> None:
+        """There is more to show than that it is Pending."""
+        if self.pending is not None:
+            self.pending.cancel()
 
     def announce(self, signals: ports.Signals) -> None:
         """Tell the signals what changed."""

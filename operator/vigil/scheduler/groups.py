@@ -1,7 +1,7 @@
 """Which subjects are read together, and in how large chunks. Pure."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vigil.kind import api as kind_api
@@ -22,14 +22,14 @@ class GroupKey(NamedTuple):
 
 @dataclasses.dataclass(slots=True)
 class ChunkSize:
-    """How many subjects of a group one read takes: halved when a chunk timed out, grown back slowly."""
+    """How many subjects of a group one read takes: halved when a chunk failed as a whole, grown back slowly."""
 
     limit: int
     size: int
     good: int = 0
 
-    def timed_out(self, chunk: int) -> None:
-        """A chunk of this many subjects timed out."""
+    def failed(self, chunk: int) -> None:
+        """A chunk of this many subjects was too much, or one of them spoiled it."""
         self.size = max(1, min(self.size, chunk) // 2)
         self.good = 0
 
@@ -42,9 +42,9 @@ class ChunkSize:
 
 
 def chunks(
-    wanted: Mapping[ids.SubjectId, kind_api.Wanted], size: int
+    wanted: Mapping[ids.SubjectId, kind_api.Wanted], size: int, first: Collection[ids.SubjectId] = ()
 ) -> Iterator[dict[ids.SubjectId, kind_api.Wanted]]:
-    """The subjects in chunks of this size, in a stable order."""
-    names: Sequence[ids.SubjectId] = sorted(wanted)
+    """The subjects in chunks of this size, in a stable order; `first` are those that come before the others."""
+    names: Sequence[ids.SubjectId] = sorted(wanted, key=lambda name: (name not in first, name))
     for start in range(0, len(names), size):
         yield {name: wanted[name] for name in names[start : start + size]}

@@ -31,14 +31,19 @@ class Plan:
 
 
 async def parts_of(known: memory.Memory, transports: ports.Transports) -> list[Part] | failures.Failure:
-    """The live targets of a Watch with their groups, or why its credential cannot be had."""
+    """The live targets of a Watch with their groups, or why they cannot be placed or its credential cannot be had."""
     watch, found = known.watch, list[Part]()
     for target in known.live if known.probed else ():
-        host = target.subject.host(target.scope)
+        try:
+            host = target.subject.host(target.scope)
+            partition = watch.kind.partition(target.subject, target.scope)
+        except Exception as error:
+            # A kind is a plug-in: whatever it raises is its own failure to place the subject.
+            message = f"the kind {watch.kind.name} cannot place {target.label}: {type(error).__name__}: {error}"
+            return failures.Failure(failures.Category.UNKNOWN, message)
         bound = await transports.bind(watch.kind, host, watch.ref.namespace, watch.credential)
         if isinstance(bound, failures.Failure):
             return bound
-        partition = watch.kind.partition(target.subject, target.scope)
         key = groups.GroupKey(watch.kind.name, host, bound.account, partition)
         found.append(Part(key, bound, target, known.current.anchors.get(target.id, "")))
     return found

@@ -3,7 +3,7 @@
 import asyncio
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from vigil import ports
@@ -17,6 +17,18 @@ Wanted: TypeAlias = Mapping[ids.SubjectId, kind_api.Wanted]
 
 DEFAULT_HOLD: Final[ids.Seconds] = 60.0
 """How long a provider is left alone that throttles without saying for how long."""
+
+
+_SPLIT: Final = frozenset(
+    {
+        failures.Category.TIMEOUT,
+        failures.Category.TRANSIENT,
+        failures.Category.TOO_LARGE,
+        failures.Category.MALFORMED,
+        failures.Category.UNKNOWN,
+    }
+)
+"""The failures of a whole chunk that one of its subjects, or their number, can be the reason of."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,6 +53,8 @@ class _Group:
     reader: kind_api.Reader
     transport: transport.Transport
     chunk: groups.ChunkSize
+    passed_over: frozenset[ids.SubjectId] = frozenset()
+    """What was given up on in the last read: it comes first in the next one."""
 
 
 class Reads:
@@ -67,17 +81,39 @@ class Reads:
         `watches` is how many Watches wait for the answer: a failure that several of them share is the group's.
         """
         account = self._accounts.setdefault((key.host, key.account), _Account(asyncio.Lock()))
-        group = self._group(key, kind, bound)
+        try:
+            group = self._group(key, kind, bound)
+        except Exception as error:
+            # A kind is a plug-in: whatever it raises is its own failure to read.
+            return _all(wanted, _broken(error))
         async with account.turn:
-            answers: Answers = {}
-            pending = list(groups.chunks(wanted, group.chunk.size))
-            while pending:
-                chunk = pending.pop(0)
-                answers |= (got := await self._chunk(kind, account, group, chunk))
-                if _timed_out(got) and len(chunk) > 1:
-                    group.chunk.timed_out(len(chunk))
-                    pending = [*groups.chunks(chunk, group.chunk.size), *pending]
+            answers = await self._answers(kind, account, group, wanted)
         return _shared(answers) if watches > 1 else answers
+
+    async def _answers(self, kind: kind_api.Kind, account: _Account, group: _Group, wanted: Wanted) -> Answers:
+        """Read in chunks, and a chunk that failed as a whole in smaller ones.
+
+        Isolating one bad subject takes as many failures in a row as the chunk can be halved. More of them are an
+        outage, and what is left is not asked for.
+        """
+        answers: Answers = {}
+        pending = list(groups.chunks(wanted, group.chunk.size, group.passed_over))
+        group.passed_over = frozenset()
+        in_a_row, enough = 0, len(wanted).bit_length() + 1
+        while pending:
+            chunk = pending.pop(0)
+            got = await self._chunk(kind, account, group, chunk)
+            if not isinstance(got, failures.Failure):
+                answers, in_a_row = answers | got, 0
+                continue
+            answers, in_a_row = answers | _all(chunk, got), in_a_row + 1
+            if in_a_row > enough:
+                group.passed_over = frozenset(name for rest in pending for name in rest)
+                return answers | _all(group.passed_over, got)
+            if len(chunk) > 1 and got.category in _SPLIT:
+                group.chunk.failed(len(chunk))
+                pending = [*groups.chunks(chunk, group.chunk.size), *pending]
+        return answers
 
     def _group(self, key: groups.GroupKey, kind: kind_api.Kind, bound: ports.Bound) -> _Group:
         """The group with its reader, made anew when the transport behind it is another one."""
@@ -87,33 +123,36 @@ class Reads:
             group = self._groups[key] = _Group(kind.reader(bound.transport), bound.transport, size)
         return group
 
-    async def _chunk(self, kind: kind_api.Kind, account: _Account, group: _Group, chunk: Wanted) -> Answers:
+    async def _chunk(
+        self, kind: kind_api.Kind, account: _Account, group: _Group, chunk: Wanted
+    ) -> Answers | failures.Failure:
+        """The answers for a chunk, or why it failed as a whole."""
         now, began = self._clock.now(), self._clock.monotonic()
         if now < account.held_until:
-            return _all(chunk, failures.Failure(failures.Category.THROTTLED, account.why, account.held_until - now))
-        answers = await self._read(group, chunk, now)
-        if not _timed_out(answers):
+            return failures.Failure(failures.Category.THROTTLED, account.why, account.held_until - now)
+        got = await self._read(group, chunk, now)
+        answers = _all(chunk, got) if isinstance(got, failures.Failure) else got
+        if answers is got:
             group.chunk.succeeded()
         self._hold(account, answers)
         failed = Counter(of.category for of in answers.values() if isinstance(of, failures.Failure))
         took = self._clock.monotonic() - began
         self._signals.emit(ports.ProbeDone(kind.name, len(chunk), took, self._clock.now(), dict(failed)))
-        return answers
+        return got
 
-    async def _read(self, group: _Group, chunk: Wanted, now: ids.Instant) -> Answers:
+    async def _read(self, group: _Group, chunk: Wanted, now: ids.Instant) -> Answers | failures.Failure:
         budget = kind_api.ReadBudget(self._limits.timeout, self._limits.requests, now)
         try:
             async with asyncio.timeout(self._limits.timeout):
                 answered = await group.reader.read(chunk, budget)
         except transport.ReadError as error:
-            return _all(chunk, error.failure)
+            return error.failure
         except TimeoutError:
             message = f"no answer within {self._limits.timeout:g} s"
-            return _all(chunk, failures.Failure(failures.Category.TIMEOUT, message))
+            return failures.Failure(failures.Category.TIMEOUT, message)
         except Exception as error:
             # A kind is a plug-in: whatever else it raises is its own failure to read.
-            message = f"the kind failed to read: {type(error).__name__}: {error}"
-            return _all(chunk, failures.Failure(failures.Category.UNKNOWN, message))
+            return _broken(error)
         unanswered = failures.Failure(failures.Category.MALFORMED, "the kind gave no answer for this subject")
         return {name: answered.get(name, unanswered) for name in chunk}
 
@@ -126,13 +165,12 @@ class Reads:
                     account.held_until, account.why = until, of.message
 
 
-def _all(chunk: Wanted, failure: failures.Failure) -> Answers:
-    return dict.fromkeys(chunk, failure)
+def _all(names: Iterable[ids.SubjectId], failure: failures.Failure) -> Answers:
+    return dict.fromkeys(names, failure)
 
 
-def _timed_out(answers: Answers) -> bool:
-    """Whether the chunk as a whole was too slow: none of its subjects was read."""
-    return all(isinstance(of, failures.Failure) and of.category is failures.Category.TIMEOUT for of in answers.values())
+def _broken(error: Exception) -> failures.Failure:
+    return failures.Failure(failures.Category.UNKNOWN, f"the kind failed to read: {type(error).__name__}: {error}")
 
 
 def _shared(answers: Answers) -> Answers:

@@ -4,8 +4,8 @@ import asyncio
 import dataclasses
 import hashlib
 import logging
-from collections.abc import Coroutine, Mapping
-from typing import Final
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final
 
 from vigil import ports
 from vigil.model import failures, ids, verdicts, wakes
@@ -37,8 +37,15 @@ class Options:
     spread: float = 1.0
 
 
+def _unheard(_known: memory.Memory) -> None:
+    """For a process that shows no ticks."""
+
+
 class Scheduler:
-    """The queue of one process. All methods belong to one event loop."""
+    """The queue of one process. All methods belong to one event loop.
+
+    `ticked` is called with the memory of a Watch after each of its ticks and outcomes.
+    """
 
     def __init__(
         self,
@@ -50,6 +57,7 @@ class Scheduler:
         delivery: ports.Delivery,
         signals: ports.Signals,
         options: Options,
+        ticked: Callable[[memory.Memory], None] = _unheard,
     ) -> None:
         self._clock = clock
         self._transports = transports
@@ -58,11 +66,15 @@ class Scheduler:
         self._delivery = delivery
         self._signals = signals
         self._options = options
+        self._ticked = ticked
         self._reads = reads.Reads(clock, signals, options.read_limits)
         self._entries: dict[ids.WatchUid, entry.Entry] = {}
         self._kick = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._readings: set[asyncio.Task[reads.Answers]] = set()
         self._draining = False
+        self.looped = clock.monotonic()
+        """When the loop last went round, by the monotonic clock; it does so at least every minute."""
 
     # --- what is watched -------------------------------------------------------------------------------------------
 
@@ -88,7 +100,7 @@ class Scheduler:
             newer = known.watch.ref.generation != watch.ref.generation
             known.memory = memory.renew(known.memory, watch, now)
             if newer or known.poke != watch.poke:
-                known.due = now
+                known.hurry(now)
             known.poke = watch.poke
         self._kick.set()
 
@@ -101,20 +113,24 @@ class Scheduler:
         if begun.state.quiet_for_good:
             new.announce(self._signals)
         elif stored.state is None:
-            self._spawn(self._show_pending(new))
+            new.pending = self._spawn(self._show_pending(new))
 
     async def _show_pending(self, new: entry.Entry) -> None:
         await self._clock.sleep(FIRST_WRITE_AFTER)
         async with new.lock:
-            if new.memory.saved is None and new.memory.current.verdict is None and not new.gone:
-                result = await self._store.save(new.memory.current)
-                if result is ports.SaveResult.SAVED:
-                    new.memory = dataclasses.replace(new.memory, saved=new.memory.current)
+            shown = new.memory.current
+            if new.gone or new.memory.saved is not None or shown.verdict is not None:
+                return
+            result = await self._store.save(shown)
+            if result is ports.SaveResult.SAVED:
+                new.memory = dataclasses.replace(new.memory, saved=shown)
+            elif result is ports.SaveResult.GONE:
+                self._forget(new)
 
     def poke(self, uid: ids.WatchUid) -> None:
         """Bring the next read of a Watch forward."""
         if (known := self._entries.get(uid)) is not None:
-            known.due = min(known.due, self._clock.now())
+            known.hurry(self._clock.now())
             self._kick.set()
 
     def beat(self, uid: ids.WatchUid) -> None:
@@ -126,17 +142,25 @@ class Scheduler:
 
     async def drop(self, uid: ids.WatchUid) -> None:
         """Watch it no longer, and take its wake back if no session has it; an unreachable sidecar is not waited for."""
-        known = self._entries.pop(uid, None)
-        if known is None:
-            return
+        if (known := self._entries.get(uid)) is not None:
+            self._forget(known)
+            await self._withdraw(known)
+
+    def _forget(self, known: entry.Entry) -> None:
         known.gone = True
+        known.read_at_last()
         known.announce(self._signals)
-        flown = known.memory.state.in_flight
-        if flown is None or flown.claimed is not None:
-            return
+        if self._entries.get(known.watch.ref.uid) is known:
+            del self._entries[known.watch.ref.uid]
+        self._reads.keep_only({key for other in self._entries.values() for key in other.keys})
+
+    async def _withdraw(self, known: entry.Entry) -> None:
         try:
-            async with asyncio.timeout(WITHDRAW_TIMEOUT):
-                await self._delivery.withdraw(flown.id)
+            async with asyncio.timeout(WITHDRAW_TIMEOUT), known.lock:
+                # With the lock, since a tick that is under way may be about to submit the wake.
+                flown = known.memory.state.in_flight
+                if flown is not None and flown.claimed is None:
+                    await self._delivery.withdraw(flown.id)
         except (ports.DeliveryError, TimeoutError):
             # The sidecar finds out by itself: a claim of a wake whose Watch is gone completes into nothing.
             return
@@ -151,27 +175,33 @@ class Scheduler:
                 if follower.done():
                     follower.result()
                 self._kick.clear()
+                self.looped = self._clock.monotonic()
                 await self._start_round()
                 await self._wait()
         finally:
-            follower.cancel()
-            for task in list(self._tasks):
+            under_way: list[asyncio.Task[Any]] = [follower, *self._tasks, *self._readings]
+            for task in under_way:
                 task.cancel()
-            await asyncio.gather(follower, *self._tasks, return_exceptions=True)
+            await asyncio.gather(*under_way, return_exceptions=True)
 
     async def round(self) -> None:
         """One round over what is due now, waited for; for a run that ends after it."""
         await self._start_round()
-        while self._tasks:
-            await asyncio.gather(*self._tasks)
+        await self._ended()
 
     async def drain(self) -> None:
         """Begin nothing more, let what is under way end, and store what is not stored yet."""
         self._draining = True
-        while self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        for known in self._entries.values():
+            known.read_at_last()
+        await self._ended()
         unsettled = [known for known in self._entries.values() if known.settle_at is not None]
         await asyncio.gather(*(self._settle(known) for known in unsettled), return_exceptions=True)
+
+    async def _ended(self) -> None:
+        """Wait for what is under way; a task that failed has logged it."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def outcome(self, event: wakes.OutcomeEvent) -> None:
         """What became of a wake."""
@@ -180,9 +210,11 @@ class Scheduler:
             return
         async with known.lock:
             before = known.memory
-            self._took(known, await self._ticker.outcome(before, event, self._clock.now()))
-            if known.memory.state is not before.state:
-                known.due = min(known.due, self._next_due(known))
+            ticked = await self._ticker.outcome(before, event, self._clock.now())
+            if known.gone or ticked.memory is before:
+                return
+            self._took(known, ticked)
+            known.due = min(known.due, self._next_due(known))
         self._kick.set()
 
     async def _wait(self) -> None:
@@ -225,6 +257,7 @@ class Scheduler:
         """Group the subjects of what is due, and of what is due soon in the same groups, and read each group once."""
         for known in (*ripe, *soon):
             known.busy = True
+        began = {known.watch.ref.uid: known.watch.ref.generation for known in (*ripe, *soon)}
         parts = {known.watch.ref.uid: await plans.parts_of(known.memory, self._transports) for known in ripe}
         keys = {part.key for of in parts.values() if isinstance(of, list) for part in of}
         for known in soon:
@@ -232,30 +265,35 @@ class Scheduler:
             if isinstance(mine, list) and any(part.key in keys for part in mine):
                 parts[known.watch.ref.uid] = mine
             else:
-                known.busy = False
+                known.busy = known.asked = False
         planned = plans.plan(of for of in parts.values() if isinstance(of, list))
         kinds = {known.watch.kind.name: known.watch.kind for known in (*ripe, *soon)}
         readings = {
             key: asyncio.create_task(self._reads.read(key, kinds[key.kind], plan.bound, plan.wanted, plan.watches))
             for key, plan in planned.items()
         }
+        self._readings.update(readings.values())
+        for reading in readings.values():
+            reading.add_done_callback(self._readings.discard)
         for known in (*ripe, *soon):
-            if known.watch.ref.uid in parts:
-                self._spawn(self._tick(known, parts[known.watch.ref.uid], readings))
+            if (uid := known.watch.ref.uid) in parts:
+                self._spawn(self._tick(known, began[uid], parts[uid], readings))
 
     async def _tick(
         self,
         known: entry.Entry,
+        generation: int,
         parts: list[plans.Part] | failures.Failure,
         readings: Mapping[groups.GroupKey, asyncio.Task[reads.Answers]],
     ) -> None:
-        generation, was_due = known.watch.ref.generation, known.due
+        was_due = known.due
         try:
             answers: reads.Answers = {}
             if isinstance(parts, failures.Failure):
                 answers = {target.id: parts for target in known.memory.live}
             else:
-                for key in {part.key for part in parts}:
+                known.keys = frozenset(part.key for part in parts)
+                for key in known.keys:
                     answers |= await asyncio.shield(readings[key])
             async with known.lock:
                 if not known.gone and known.watch.ref.generation == generation:
@@ -263,10 +301,13 @@ class Scheduler:
         finally:
             if known.due <= was_due:
                 known.due = self._next_due(known)
+            if known.asked:
+                known.due, known.asked = self._clock.now(), False
             known.busy = False
             self._kick.set()
 
     async def _tick_locked(self, known: entry.Entry, answers: reads.Answers, was_due: ids.Instant) -> None:
+        known.read_at_last()
         now, before = self._clock.now(), known.memory
         ticked = await self._ticker.tick(before, answers, now)
         if ticked.saved is ports.SaveResult.STALE:
@@ -293,13 +334,16 @@ class Scheduler:
 
     def _took(self, known: entry.Entry, ticked: tick.Ticked) -> None:
         """Take over what a tick left, and see to it that what was not stored or delivered is tried again."""
-        known.memory = ticked.memory
+        watch, known.memory = known.watch, ticked.memory
+        if known.watch is not watch:
+            # It was enrolled anew meanwhile: what this tick stored and sent counts, for the Watch as it is now.
+            known.memory = memory.renew(ticked.memory, watch, self._clock.now())
         if ticked.saved is ports.SaveResult.GONE:
-            known.gone = True
-            self._entries.pop(known.watch.ref.uid, None)
+            self._forget(known)
+            self._spawn(self._withdraw(known))
         elif ticked.saved is ports.SaveResult.PRUNED:
             known.memory = known.memory.with_current(blocked=entry.pruned())
-        elif known.memory.current.blocked is not None:
+        elif ticked.saved is ports.SaveResult.SAVED and known.memory.current.blocked is not None:
             known.memory = known.memory.with_current(blocked=None)
         unreached = (trouble := known.memory.current.trouble) is not None and (
             trouble.reason is wakes.QueuedReason.UNREACHABLE
@@ -310,6 +354,7 @@ class Scheduler:
         else:
             known.settle_at, known.tries = None, 0
         known.announce(self._signals)
+        self._ticked(known.memory)
 
     def _next_due(self, known: entry.Entry) -> ids.Instant:
         now = self._clock.now()
@@ -329,10 +374,11 @@ class Scheduler:
                 known.timer_lost = True
                 self._signals.emit(ports.TimerLost(known.watch.kind.name))
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+    def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
+        return task
 
     def _done(self, task: asyncio.Task[None]) -> None:
         """One Watch must not end the others: what nobody foresaw is logged with its traceback, and tried again."""

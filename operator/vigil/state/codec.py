@@ -50,9 +50,10 @@ def encode(state: states.State) -> str:
         "started": state.started,
         "lastTick": state.last_tick,
         "subjects": {name: _subject_out(memory) for name, memory in sorted(state.subjects.items())},
-        "window": [[*member.identity, member.since] for _, member in sorted(state.window.items(), key=_by_identity)],
+        "window": [_member_out(member) for _, member in sorted(state.window.items(), key=_by_identity)],
         "spent": [state.spent.turns, state.spent.tokens, state.spent.active_time],
         "unstamped": state.unstamped,
+        "forgotten": state.forgotten,
         "inFlight": None if state.in_flight is None else _flight_out(state.in_flight),
         "owed": [_sent_out(one) for one in state.owed],
         "owedNotice": state.owed_notice,
@@ -75,7 +76,7 @@ def decode(document: str, watch: ids.WatchUid) -> Decoded:
             detail = f"the document has version {version}, this Vigil reads up to {migrations.VERSION}"
             return Quarantined(QuarantineReason.VERSION_UNKNOWN, detail, document)
         state = _state_in(migrated)
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         return Quarantined(QuarantineReason.UNREADABLE, f"the document does not parse: {error}"[:200], document)
     if state.watch != watch:
         detail = f"the document belongs to the Watch {state.watch}"[:200]
@@ -106,6 +107,10 @@ def _memos_out(memos: Mapping[verdicts.Identity, T], values: Callable[[T], list[
     return sorted(rows, key=lambda row: (row[0], row[1] or "", row[2]))
 
 
+def _member_out(member: states.Member) -> list[Any]:
+    return [*member.identity, member.since, member.claim]
+
+
 def _flight_out(flown: states.InFlight) -> dict[str, Any]:
     return {
         "id": flown.id,
@@ -119,7 +124,7 @@ def _flight_out(flown: states.InFlight) -> dict[str, Any]:
 
 def _sent_out(one: states.Sent) -> list[Any]:
     outcome = None if one.outcome is None else one.outcome.value
-    return [*one.identity, one.since, one.at, one.joined, one.left, outcome, one.brief]
+    return [*one.identity, one.since, one.at, one.joined, one.left, outcome, one.brief, one.claim, one.shown]
 
 
 def _state_in(document: migrations.Document) -> states.State:
@@ -137,6 +142,7 @@ def _state_in(document: migrations.Document) -> states.State:
         spent=states.Spent(_int(turns), _int(tokens), _number(active)),
         in_flight=None if flown is None else _flight_in(_dict(flown)),
         unstamped=_int(document["unstamped"]),
+        forgotten=_int(document["forgotten"]),
         owed=tuple(_sent_in(row) for row in _list(document["owed"])),
         owed_notice=_bool(document["owedNotice"]),
         started=_maybe(_number)(document["started"]),
@@ -170,8 +176,7 @@ def _memos_in(
     memos: dict[verdicts.Identity, T] = {}
     for row in _list(rows):
         key, revision, episode, *values = _row(row, 3 + width)
-        identity = verdicts.Identity(subject, _str(key), _maybe(_str)(revision), _str(episode))
-        memos[identity] = value(values)
+        memos[_identity_in([subject, key, revision, episode])] = value(values)
     return memos
 
 
@@ -196,12 +201,17 @@ def _outcome_in(value: Any) -> observations.Outcome:
 
 def _identity_in(parts: list[Any]) -> verdicts.Identity:
     subject, key, revision, episode = parts
-    return verdicts.Identity(ids.SubjectId(_str(subject)), _str(key), _maybe(_str)(revision), _str(episode))
+    return verdicts.Identity(ids.SubjectId(_str(subject)), _key(key), _maybe(_str)(revision), _str(episode))
+
+
+def _key(value: Any) -> str:
+    """A key that an entry can have: one that is sent without being shown is made an entry again."""
+    return observations.Observation(_str(value), observations.Severity.WAKE, observations.ResetsOn.NEVER).key
 
 
 def _member_in(row: Any) -> states.Member:
-    *identity, since = _row(row, 5)
-    return states.Member(_identity_in(identity), _number(since))
+    *identity, since, claim = _row(row, 6)
+    return states.Member(_identity_in(identity), _number(since), _bool(claim))
 
 
 def _flight_in(flown: dict[str, Any]) -> states.InFlight:
@@ -221,7 +231,7 @@ def _flight_in(flown: dict[str, Any]) -> states.InFlight:
 
 
 def _sent_in(row: Any) -> states.Sent:
-    *identity, since, at, joined, left, outcome, brief = _row(row, 10)
+    *identity, since, at, joined, left, outcome, brief, claim, shown = _row(row, 12)
     return states.Sent(
         identity=_identity_in(identity),
         since=_number(since),
@@ -230,6 +240,8 @@ def _sent_in(row: Any) -> states.Sent:
         left=_maybe(_int)(left),
         outcome=_maybe(_outcome_in)(outcome),
         brief=_str(brief),
+        claim=_bool(claim),
+        shown=_maybe(_number)(shown),
     )
 
 

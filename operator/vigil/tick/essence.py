@@ -29,12 +29,19 @@ def essence(left: checkpoint.Checkpoint) -> Essence:
 
 
 def _state(state: states.State) -> states.State:
+    flown = state.in_flight
     return dataclasses.replace(
         state,
         subjects={name: _subject(memory) for name, memory in state.subjects.items()},
+        in_flight=None if flown is None else dataclasses.replace(flown, sent=_sent(flown.sent)),
+        owed=_sent(state.owed),
         spent=dataclasses.replace(state.spent, active_time=0.0),
         last_tick=None,
     )
+
+
+def _sent(sent: tuple[states.Sent, ...]) -> tuple[states.Sent, ...]:
+    return tuple(dataclasses.replace(one, shown=None) for one in sent)
 
 
 def _subject(memory: states.SubjectState) -> states.SubjectState:

@@ -6,7 +6,7 @@ from typing import Any
 
 from vigil.decision import rearm
 from vigil.kind import api as kind_api
-from vigil.model import ids, states, verdicts
+from vigil.model import ids, observations, states, verdicts
 from vigil.state import codec
 from vigil.tick import checkpoint, enrolment
 
@@ -59,6 +59,16 @@ class Memory:
         return tuple(one for one in self.watch.targets if self.state.subject(one.id).retired is None)
 
     @property
+    def shown(self) -> dict[verdicts.Identity, observations.Observation]:
+        """The entries that the latest reading shows."""
+        return {
+            verdicts.identify(name, of, seen): seen
+            for name, of in self.current.reading.items()
+            if isinstance(of, observations.ProbeResult)
+            for seen in of.observations
+        }
+
+    @property
     def probed(self) -> bool:
         """Whether the Watch is read at all: not when it is suspended, has ended, or its memory is quarantined."""
         held = self.current.quarantined == codec.QuarantineReason.VERSION_UNKNOWN
@@ -89,9 +99,11 @@ def renew(memory: Memory, watch: enrolment.Enrolment, now: ids.Instant) -> Memor
     names = {target.id for target in watch.targets}
     reading = {name: of for name, of in memory.current.reading.items() if name in names}
     snapshots = {name: one for name, one in memory.snapshots.items() if name in names}
-    state = memory.state if memory.current.quarantined else _armed(memory.state, watch, now)
+    anchors = {name: anchor for name, anchor in memory.current.anchors.items() if name in names}
+    held = memory.current.quarantined == codec.QuarantineReason.VERSION_UNKNOWN
+    state = memory.state if held else _armed(memory.state, watch, now)
     renewed = dataclasses.replace(memory, snapshots=snapshots)
-    return renewed.with_current(watch=watch, state=state, reading=reading)
+    return renewed.with_current(watch=watch, state=state, reading=reading, anchors=anchors)
 
 
 def _armed(state: states.State, watch: enrolment.Enrolment, now: ids.Instant) -> states.State:

@@ -3,13 +3,14 @@
 import datetime
 from collections.abc import Iterator
 
-from vigil.model import failures, ids, observations, states, verdicts, wakes
+from vigil.kind import api as kind_api
+from vigil.model import failures, ids, observations, states, wakes
 from vigil.tick import memory
 
 
 def message_of(now_known: memory.Memory, flown: states.InFlight) -> wakes.WakeMessage:
     """The newest version of the wake in flight (the claimed one, once it is claimed)."""
-    watch, shown = now_known.watch, _shown(now_known)
+    watch, shown = now_known.watch, now_known.shown
     labels = {target.id: target.label for target in watch.targets}
     entries = tuple(_entry(one, shown.get(one.identity), labels, now_known) for one in flown.present)
     return wakes.WakeMessage(
@@ -27,15 +28,6 @@ def message_of(now_known: memory.Memory, flown: states.InFlight) -> wakes.WakeMe
         kind=watch.kind.name,
         description=watch.description,
     )
-
-
-def _shown(now_known: memory.Memory) -> dict[verdicts.Identity, observations.Observation]:
-    return {
-        verdicts.identify(name, of, seen): seen
-        for name, of in now_known.current.reading.items()
-        if isinstance(of, observations.ProbeResult)
-        for seen in of.observations
-    }
 
 
 def _entry(
@@ -80,7 +72,15 @@ def _evidence_lines(now_known: memory.Memory, flown: states.InFlight) -> Iterato
         if isinstance(of, failures.Failure):
             yield f"Last read failed: {of.category}: {of.message}"
         snapshot = now_known.snapshots.get(target.id)
-        yield watch.kind.evidence(snapshot) if snapshot is not None else "Not read since this process started."
+        yield _rendered(watch.kind, snapshot) if snapshot is not None else "Not read since this process started."
+
+
+def _rendered(kind: kind_api.Kind, snapshot: kind_api.Snapshot) -> str:
+    try:
+        return kind.evidence(snapshot)
+    except Exception as error:
+        # A kind is a plug-in: a wake without its evidence is better than no wake.
+        return f"The kind {kind.name} cannot render its evidence: {type(error).__name__}: {error}"
 
 
 def _utc(at: ids.Instant) -> str:

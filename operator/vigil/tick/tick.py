@@ -56,8 +56,9 @@ class Ticker:
         return await self.settle(waiting, now)
 
     async def outcome(self, before: memory.Memory, event: wakes.OutcomeEvent, now: ids.Instant) -> Ticked:
-        """What became of the wake in flight; the outcome of another wake changes nothing."""
-        return await self.settle(self._ended(before, event), now)
+        """What became of the wake in flight; the outcome of another wake changes nothing and stores nothing."""
+        after = self._ended(before, event)
+        return Ticked(before, ports.SaveResult.SAVED) if after is before else await self.settle(after, now)
 
     async def settle(self, after: memory.Memory, now: ids.Instant) -> Ticked:
         """Store what changed, deliver what is in flight, store what that told."""
@@ -114,14 +115,25 @@ class Ticker:
             state = outcomes.claimed(known.state, wake, answer.sequence)
             return _with_wake_state(known, wake, answer.state).with_current(state=state, trouble=None)
         trouble = None if answer.reason is None else checkpoint.DeliveryTrouble(answer.reason, "")
-        return known.with_current(trouble=trouble)
+        return known.with_current(state=outcomes.held(known.state, wake, answer.sequence), trouble=trouble)
 
     def _ended(self, known: memory.Memory, event: wakes.OutcomeEvent) -> memory.Memory:
-        state = outcomes.ended(known.state, event, known.watch.limits)
+        state = outcomes.ended(known.state, _by_id(known, event), known.watch.limits, known.shown)
         if state is known.state:
             return known
         self._signals.emit(ports.WakeEnded(event.state, event.tokens))
         return _with_wake_state(known, event.wake, event.state).with_current(state=state, trouble=None)
+
+
+def _by_id(known: memory.Memory, event: wakes.OutcomeEvent) -> wakes.OutcomeEvent:
+    """The outcome with its dispositions by the names of subjects: an agent knows their labels."""
+    targets = known.watch.targets
+    named = tuple(
+        dataclasses.replace(said, subject=name)
+        for said in event.dispositions
+        for name in [target.id for target in targets if target.label == said.subject] or [ids.SubjectId(said.subject)]
+    )
+    return dataclasses.replace(event, dispositions=named)
 
 
 def _waiting(known: memory.Memory, trouble: checkpoint.DeliveryTrouble | None) -> memory.Memory:

@@ -1,0 +1,194 @@
+"""The store of `vigil run`: one file a Watch, whole or not at all, under a lock.
+
+`<state-dir>/<digest of kind, subject identities and watch>.json` holds the status that a cluster would hold. It names
+its Watch: one whose subjects changed is found by that name and renamed.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import fcntl
+import hashlib
+import json
+import os
+import pathlib
+from collections.abc import Collection, Generator, Mapping
+from typing import Any, Final
+
+from vigil import ports
+from vigil.api import restore, status
+from vigil.model import ids
+from vigil.state import codec
+from vigil.tick import checkpoint, enrolment, memory
+
+FORMAT: Final = 1
+_ARCHIVE: Final = "archive"
+
+
+class StateDirError(Exception):
+    """The state folder cannot be used; the message says why."""
+
+
+@dataclasses.dataclass(slots=True)
+class _Kept:
+    """One file: where it is, and the status in it (None where it could not be read)."""
+
+    path: pathlib.Path
+    status: Mapping[str, Any] | None
+
+
+class FileStore:
+    """ports.StateStore over a folder that one process has at a time."""
+
+    def __init__(self, folder: pathlib.Path, clock: ports.Clock, signals: ports.Signals) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._signals = signals
+        self._kept: dict[ids.WatchUid, _Kept] = {}
+        self._statuses: dict[ids.WatchUid, Mapping[str, Any]] = {}
+
+    @classmethod
+    @contextlib.contextmanager
+    def opened(cls, folder: pathlib.Path, clock: ports.Clock, signals: ports.Signals) -> Generator["FileStore"]:
+        """Make and lock the folder, and index what is in it; raises StateDirError."""
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StateDirError(f"the state folder {folder} cannot be used: {error.strerror}") from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(lock)
+            raise StateDirError(f"the state folder {folder} is in use by another vigil run") from error
+        try:
+            store = cls(folder, clock, signals)
+            store._index()
+            yield store
+        finally:
+            os.close(lock)
+
+    def load(self, watch: enrolment.Enrolment) -> memory.Stored:
+        """What an earlier run left; a file that cannot be read is set aside, one from a future version stays."""
+        kept = self._kept.get(watch.ref.uid) or self._unnamed(watch)
+        if kept is None:
+            return memory.Stored()
+        if kept.status is None:
+            return memory.Stored(state=self._quarantined(kept.path))
+        self._statuses[watch.ref.uid] = kept.status
+        return restore.restore(kept.status, watch)
+
+    def status_of(self, uid: ids.WatchUid) -> Mapping[str, Any]:
+        """The status as it was last stored."""
+        return self._statuses.get(uid, {})
+
+    def archive_others(self, present: Collection[ids.WatchUid]) -> list[str]:
+        """Move the state of Watches that are in no file any more to `archive/`; gives the names of the files."""
+        gone = [uid for uid in self._kept if uid not in present]
+        for uid in gone:
+            self._set_aside(self._kept.pop(uid).path)
+        return [str(uid) for uid in gone]
+
+    async def save(self, checkpoint: checkpoint.Checkpoint) -> ports.SaveResult:
+        """Store the Watch as a whole; never raises."""
+        uid = checkpoint.watch.ref.uid
+        rendered = status.render(checkpoint, self._statuses.get(uid), self._clock.now())
+        if checkpoint.quarantined == codec.QuarantineReason.VERSION_UNKNOWN:
+            self._statuses[uid] = rendered
+            return ports.SaveResult.SAVED
+        path = self._path(checkpoint.watch)
+        body = _body(checkpoint.watch, rendered)
+        try:
+            await asyncio.to_thread(write_atomically, path, json.dumps(body, indent=1, ensure_ascii=False))
+        except OSError:
+            self._signals.emit(ports.StatusWriteFailed(ports.StatusWriteError.UNKNOWN))
+            return ports.SaveResult.FAILED
+        before = self._kept.get(uid)
+        if before is not None and before.path != path:
+            before.path.unlink(missing_ok=True)
+        self._kept[uid] = _Kept(path, rendered)
+        self._statuses[uid] = rendered
+        return ports.SaveResult.SAVED
+
+    def _path(self, watch: enrolment.Enrolment) -> pathlib.Path:
+        names = [watch.kind.name, *sorted(target.id for target in watch.targets), watch.ref.uid]
+        return self._folder / f"{hashlib.sha256(json.dumps(names).encode()).hexdigest()[:32]}.json"
+
+    def _index(self) -> None:
+        for path in sorted(self._folder.glob("*.json")):
+            found = _read(path)
+            if isinstance(found, dict):
+                self._kept[ids.WatchUid(str(found["watch"]["uid"]))] = _Kept(path, found["status"])
+
+    def _unnamed(self, watch: enrolment.Enrolment) -> _Kept | None:
+        """The file that has the name of this Watch and could not be indexed."""
+        path = self._path(watch)
+        return _Kept(path, None) if path.exists() else None
+
+    def _quarantined(self, path: pathlib.Path) -> codec.Quarantined:
+        """A file from a future version stays where it is; one that does not parse is set aside."""
+        found = _read(path)
+        text = path.read_text(errors="replace")
+        if isinstance(found, int):
+            detail = f"the file has format {found}, this Vigil reads {FORMAT}"
+            return codec.Quarantined(codec.QuarantineReason.VERSION_UNKNOWN, detail, text)
+        self._set_aside(path)
+        detail = f"{path.name} does not parse and was moved to {_ARCHIVE}/"
+        return codec.Quarantined(codec.QuarantineReason.UNREADABLE, detail, text)
+
+    def _set_aside(self, path: pathlib.Path) -> None:
+        archive = self._folder / _ARCHIVE
+        archive.mkdir(mode=0o700, exist_ok=True)
+        path.replace(archive / f"{int(self._clock.now())}-{path.name}")
+
+
+def stored(folder: pathlib.Path) -> list[Mapping[str, Any]]:
+    """The Watches in a state folder, as objects with metadata, spec.kind and status; needs no lock."""
+    found = [one for path in sorted(folder.glob("*.json")) if isinstance(one := _read(path), dict)]
+    return [
+        {
+            "metadata": {
+                "namespace": one["watch"]["namespace"],
+                "name": one["watch"]["name"],
+                "uid": one["watch"]["uid"],
+            },
+            "spec": {"kind": one["watch"].get("kind", "")},
+            "status": one["status"],
+        }
+        for one in found
+    ]
+
+
+def _body(watch: enrolment.Enrolment, status: Mapping[str, Any]) -> dict[str, Any]:
+    names = {"uid": watch.ref.uid, "namespace": watch.ref.namespace, "name": watch.ref.name, "kind": watch.kind.name}
+    return {"version": FORMAT, "watch": names, "status": status}
+
+
+def _read(path: pathlib.Path) -> dict[str, Any] | int | None:
+    """The file, the number of a format that this Vigil does not know, or None for what is no state file at all."""
+    try:
+        found = json.loads(path.read_bytes())
+        version = found["version"]
+        if isinstance(version, int) and version != FORMAT:
+            return version
+        watch, kept = found["watch"], found["status"]
+        usable = isinstance(watch["uid"], str) and isinstance(kept, dict)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return found if usable else None
+
+
+def write_atomically(path: pathlib.Path, text: str) -> None:
+    """Write a file of mode 0600 whole or not at all: to a temporary file, fsynced, renamed, the folder fsynced."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

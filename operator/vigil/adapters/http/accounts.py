@@ -1,0 +1,140 @@
+"""Transports that are kept: one for each host and account, whatever Secret the account's token was read from."""
+
+import collections
+import hashlib
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from vigil import ports
+from vigil.adapters.http import bound, client, credentials, urls
+from vigil.kind import transport
+from vigil.model import failures
+
+ANONYMOUS: Final = "anonymous"
+KEPT: Final = 2000
+"""Transports that are remembered; one that is forgotten is made anew, and its readers lose what they remember."""
+
+_SCHEMED: Final = re.compile(r"(?:Bearer|Basic|token) [\x21-\x7e]+")
+_BARE: Final = re.compile(r"[\x21-\x7e]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token as it was just read.
+
+    `place` names where it was read, for people: `the Secret team-a/github`. `value` is the token alone, sent as
+    `Bearer`, or one with its scheme (`Basic …`). `allowed_hosts` are as in the annotation `vigil.dev/allowed-hosts`.
+    """
+
+    place: str
+    value: str = field(repr=False)
+    allowed_hosts: frozenset[str] = frozenset()
+
+    @property
+    def header(self) -> str | None:
+        """The value of the header Authorization, None for a token that cannot stand in one."""
+        value = self.value.strip()
+        if _SCHEMED.fullmatch(value):
+            return value
+        return f"Bearer {value}" if _BARE.fullmatch(value) else None
+
+    @property
+    def digest(self) -> str:
+        """The name of the account: equal for equal tokens wherever they lie, and nothing of the token."""
+        return hashlib.sha256(f"vigil account\n{self.header}".encode()).hexdigest()[:16]
+
+
+Reread: TypeAlias = Callable[[], Awaitable[Token | failures.Failure]]
+"""Reads the token again, past any memory."""
+
+
+class Accounts:
+    """Binds hosts and tokens: the same two give the same transport, so that what is kept with it is kept."""
+
+    def __init__(self, guarded: client.GuardedClient, kept: int = KEPT) -> None:
+        self._client = guarded
+        self._kept = kept
+        self._bound: collections.OrderedDict[tuple[str, str, str], tuple[ports.Bound, _Account | None]] = (
+            collections.OrderedDict()
+        )
+
+    def anonymous(self, host: str) -> ports.Bound | failures.Failure:
+        """Bind to a host without a credential; the Failure is `config`."""
+        return self._get((host, "", ANONYMOUS), None)
+
+    def bind(self, host: str, token: Token, reread: Reread, default_host: str) -> ports.Bound | failures.Failure:
+        """Bind to a host that the token allows or that is the kind's `default_host`; the Failure is `config`."""
+        if token.header is None:
+            sentence = f"{token.place} holds no token: it must be one line of printable ASCII without spaces"
+            return failures.Failure(failures.Category.CONFIG, sentence)
+        refused = _refusal(host, token, default_host)
+        if refused is not None:
+            return refused
+        return self._get((host, default_host, token.digest), (token, reread))
+
+    def _get(self, key: tuple[str, str, str], read: tuple[Token, Reread] | None) -> ports.Bound | failures.Failure:
+        host, default_host, name = key
+        found = self._bound.pop(key, None)
+        if found is None:
+            account = None if read is None else _Account(name, *read)
+            try:
+                through = bound.BoundTransport(self._client, host, account, default_host)
+            except transport.ReadError as error:
+                return error.failure
+            found = ports.Bound(name, through), account
+        elif found[1] is not None and read is not None:
+            found[1].was_read(*read)
+        self._bound[key] = found
+        while len(self._bound) > self._kept:
+            self._bound.popitem(last=False)
+        return found[0]
+
+
+class _Account:
+    """credentials.Credential: the token as it was last read, from the place where it was last read."""
+
+    def __init__(self, name: str, token: Token, reread: Reread) -> None:
+        self._name = name
+        self._token = token
+        self._reread = reread
+
+    @property
+    def id(self) -> str:
+        return self._name
+
+    def was_read(self, token: Token, reread: Reread) -> None:
+        """Another read of it, maybe in another place."""
+        self._token, self._reread = token, reread
+
+    async def authorization(self) -> credentials.Authorization:
+        """What to send. Raises ReadError, `config`, for a token that cannot be sent."""
+        return _granted(self._token)
+
+    async def refresh(self) -> credentials.Authorization:
+        """What to send, read again. Raises ReadError as the place of the token fails."""
+        found = await self._reread()
+        if isinstance(found, failures.Failure):
+            raise transport.ReadError(found)
+        self._token = found
+        return _granted(found)
+
+
+def _granted(token: Token) -> credentials.Authorization:
+    header = token.header
+    if header is None:
+        raise transport.ReadError(failures.Failure(failures.Category.CONFIG, f"{token.place} holds no token"))
+    headers: Mapping[str, str] = {"authorization": header}
+    return credentials.Authorization(headers, token.allowed_hosts)
+
+
+def _refusal(host: str, token: Token, default_host: str) -> failures.Failure | None:
+    try:
+        names = urls.base(host).names
+    except transport.ReadError as error:
+        return error.failure
+    if names & {allowed.strip().lower() for allowed in (*token.allowed_hosts, default_host)}:
+        return None
+    sentence = f"{token.place} is not for {host}: its annotation vigil.dev/allowed-hosts must name it"
+    return failures.Failure(failures.Category.CONFIG, sentence)

@@ -1,0 +1,188 @@
+"""The life of an operator process: what it starts, what it watches itself for, and the order in which it stops."""
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from vigil import ports
+from vigil.handlers import intake, messages, reactor
+from vigil.model import ids
+from vigil.scheduler import scheduler
+
+_LOG = logging.getLogger(__name__)
+
+SETTLE_AFTER_RELIST: Final[ids.Seconds] = 5.0
+"""A listing comes as one event a Watch: the comparison of uids waits until it is through."""
+DEAD_AFTER: Final[ids.Seconds] = 180.0
+
+
+class ProcessEnded(Exception):  # noqa: N818 - it is an end, and says which
+    """The process must end: the message says why."""
+
+
+class Lease(Protocol):
+    """The right to be the one active replica."""
+
+    @property
+    def lost(self) -> asyncio.Event:
+        """Set when it is held no longer."""
+        ...
+
+    @property
+    def why_lost(self) -> str:
+        """Why, once it is lost."""
+        ...
+
+    async def acquire(self) -> None:
+        """Wait until it is held."""
+        ...
+
+    async def release(self) -> None:
+        """Give it up, so that a standby need not wait for its end."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Options:
+    """Times in seconds."""
+
+    resync_interval: ids.Seconds = 600.0
+    shutdown_timeout: ids.Seconds = 20.0
+
+
+class Process:
+    """One operator process over its parts."""
+
+    def __init__(
+        self,
+        *,
+        clock: ports.Clock,
+        queue: scheduler.Scheduler,
+        intake_of: intake.Intake,
+        list_all: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]],
+        lease: Lease | None,
+        reactor_options: reactor.Options,
+        options: Options,
+    ) -> None:
+        self._clock = clock
+        self._scheduler = queue
+        self._intake = intake_of
+        self._list_all = list_all
+        self._lease = lease
+        self._reactor_options = reactor_options
+        self._options = options
+        self._reactor: reactor.Reactor | None = None
+
+    def unready(self) -> str | None:
+        """Why Watches are not evaluated here although they should be; a standby is ready to take over."""
+        if self._reactor is None or self._reactor.ready:
+            return None
+        return "kopf has not logged in to the API server yet"
+
+    def dead(self) -> str | None:
+        """Why the process should be restarted, None when it should not."""
+        silent = self._clock.monotonic() - self._scheduler.looped
+        if self._reactor is None or silent <= DEAD_AFTER:
+            return None
+        return f"the scheduler has been silent for {silent:.0f} s"
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop` is set; raises ProcessEnded when a part ends by itself."""
+        async with self._leading(stop) as leading:
+            if leading:
+                await self._work(stop)
+
+    @contextlib.asynccontextmanager
+    async def _leading(self, stop: asyncio.Event) -> AsyncGenerator[bool]:
+        """Hold the Lease meanwhile; False when the process was stopped before it had it."""
+        if self._lease is None:
+            yield True
+            return
+        acquired = await _first(stop.wait(), self._lease.acquire())
+        try:
+            yield acquired == 1
+        finally:
+            if acquired == 1:
+                await self._lease.release()
+
+    async def _work(self, stop: asyncio.Event) -> None:
+        loop = asyncio.get_running_loop()
+
+        def hand_over(message: messages.Message) -> None:
+            loop.call_soon_threadsafe(self._intake.put, message)
+
+        self._reactor = reactor.Reactor(hand_over, self._reactor_options)
+        self._reactor.start()
+        parts = {
+            "the stop signal": asyncio.create_task(stop.wait()),
+            "kopf": asyncio.create_task(_outlived(self._reactor)),
+            "the scheduler": asyncio.create_task(self._scheduler.run()),
+            "the intake": asyncio.create_task(self._intake.run()),
+            "the resync": asyncio.create_task(self._resync()),
+        }
+        if self._lease is not None:
+            parts["the Lease"] = asyncio.create_task(self._lost(self._lease))
+        try:
+            await asyncio.wait(parts.values(), return_when=asyncio.FIRST_COMPLETED)
+            ended = {name: task for name, task in parts.items() if task.done()}
+        finally:
+            await self._shut_down(parts)
+        if "the stop signal" not in ended:
+            raise ProcessEnded("; ".join(f"{name} ended: {_why(task)}" for name, task in ended.items()))
+
+    async def _shut_down(self, parts: Mapping[str, "asyncio.Task[Any]"]) -> None:
+        """Stop probing, let posts and states through, stop kopf; bounded, since the process is killed otherwise."""
+        try:
+            async with asyncio.timeout(self._options.shutdown_timeout):
+                await self._scheduler.drain()
+                if self._reactor is not None:
+                    self._reactor.stop()
+                    await asyncio.wait([asyncio.wrap_future(self._reactor.ended)])
+        except TimeoutError:
+            _LOG.warning("the shutdown took longer than %g s and is cut short", self._options.shutdown_timeout)
+        for task in parts.values():
+            task.cancel()
+        await asyncio.gather(*parts.values(), return_exceptions=True)
+
+    async def _resync(self) -> None:
+        """Compare uids after each listing and every so often: what is deleted during a break is never told."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._intake.relisted.wait(), self._options.resync_interval)
+                await asyncio.sleep(SETTLE_AFTER_RELIST)
+            self._intake.relisted.clear()
+            try:
+                await self._intake.resync(await self._list_all())
+            except Exception as error:
+                _LOG.warning("the Watches could not be listed, and are compared again later: %s", error)
+
+    async def _lost(self, lease: Lease) -> None:
+        await lease.lost.wait()
+        raise ProcessEnded(lease.why_lost)
+
+
+async def _outlived(thread: reactor.Reactor) -> None:
+    """Ends when the thread of kopf does, however it ends."""
+    await asyncio.wrap_future(thread.ended)
+    raise reactor.ReactorError("its thread ended without a word; a login that fails does that")
+
+
+async def _first(*waiting: Awaitable[object]) -> int:
+    """The index of what is done first; the rest is cancelled."""
+    tasks = [asyncio.ensure_future(one) for one in waiting]
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        if (error := task.exception()) is not None:
+            raise error
+    return next(index for index, task in enumerate(tasks) if task in done)
+
+
+def _why(task: "asyncio.Task[Any]") -> str:
+    error = None if task.cancelled() else task.exception()
+    return str(error) if error is not None else "without a word"

@@ -1,0 +1,1 @@
+"""Tests of the adapters of the API server, on a real one."""
