@@ -10,6 +10,8 @@ UV := $(CACHE)/uv-$(UV_VERSION)/bin/uv
 RUN := $(UV) run --frozen --no-sync
 SOURCES := operator/vigil kinds/vigil_kinds demo tests
 export UV_LINK_MODE ?= copy
+# Commands start several times faster, also where the environment keeps Python from caching what it compiled.
+export UV_COMPILE_BYTECODE ?= 1
 
 .PHONY: help
 help: ## List the targets

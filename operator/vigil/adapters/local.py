@@ -37,12 +37,13 @@ class Folder:
             value = (self._folder / source.name / source.key).read_text().strip()
         except (OSError, UnicodeError) as error:
             return _config(f"the credential {name} cannot be read: {getattr(error, 'strerror', None) or error}")
-        return accounts.Token(f"the credential {name}", value, self._allowed(source))
+        where = f"the file {source.name}/{ALLOWED_HOSTS}"
+        return accounts.Token(f"the credential {name}", value, self._allowed(source), where)
 
     def _allowed(self, source: wakes.SecretKey) -> frozenset[str]:
         try:
             text = ((self._folder or pathlib.Path()) / source.name / ALLOWED_HOSTS).read_text()
-        except OSError:
+        except (OSError, UnicodeError):
             return frozenset()
         return frozenset(text.replace(",", " ").split())
 

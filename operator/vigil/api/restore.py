@@ -20,20 +20,20 @@ def restore(status: Mapping[str, Any] | None, watch: enrolment.Enrolment) -> mem
         return memory.Stored()
     prior = status_prior.read(status).status
     return memory.Stored(
-        state=_state(status, watch),
+        state=state_of(status, watch.ref.uid),
         since=dict(_since(prior, watch)),
         anchors=dict(_anchors(prior, watch)),
         wakes=tuple(_wakes(prior)),
     )
 
 
-def _state(status: Mapping[str, Any], watch: enrolment.Enrolment) -> codec.Decoded | None:
+def state_of(status: Mapping[str, Any], uid: ids.WatchUid) -> codec.Decoded | None:
     """The state in the engine's document; what stands there and is no text is handed on, to be quarantined."""
     engine = status.get("engine")
     if engine is None:
         return None
     document = engine.get("document") if yamljson.is_object(engine) else engine
-    return codec.decode(document if isinstance(document, str) else repr(document), watch.ref.uid)
+    return codec.decode(document if isinstance(document, str) else repr(document), uid)
 
 
 def _since(prior: shape.WatchStatus, watch: enrolment.Enrolment) -> Iterator[tuple[verdicts.Identity, ids.Instant]]:

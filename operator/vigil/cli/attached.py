@@ -154,7 +154,7 @@ class Attached:
         await self._set_activity(turn.Activity.BUSY)
         keeping = asyncio.create_task(self._keep(taken))
         try:
-            async with self._environment(taken) as environment:
+            async with self.environment(taken) as environment:
                 result = await self._command.run(taken.envelope, environment)
             if result.code != 0:
                 say(f"the command ended with {result.code}: the turn is given back")
@@ -197,7 +197,8 @@ class Attached:
             await self._client.release(taken)
 
     @contextlib.asynccontextmanager
-    async def _environment(self, taken: turn.Turn) -> AsyncGenerator[dict[str, str]]:
+    async def environment(self, taken: turn.Turn) -> AsyncGenerator[dict[str, str]]:
+        """What the command is told beside the envelope; the file of the evidence is there until the context ends."""
         main = taken.main
         with tempfile.TemporaryDirectory(prefix="vigil-") as folder:
             path = taken.evidence_path

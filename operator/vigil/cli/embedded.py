@@ -9,7 +9,7 @@ from typing import Final
 import prometheus_client
 
 from vigil import ports
-from vigil.adapters import local
+from vigil.adapters import local, settings
 from vigil.adapters.http import client
 from vigil.cli import address
 from vigil.sidecar import app, auth, evidence, notify, server, service, turns
@@ -39,7 +39,7 @@ async def serving(
     data = state_dir / _SIDECAR
     try:
         listening = server.listen(*_address(listen))
-        url = f"http://{listening.getsockname()[0]}:{listening.getsockname()[1]}"
+        url = f"http://{settings.Address(*listening.getsockname()[:2])}"
         notifications = notify.Notifications(notify.HttpNotifier(guarded), notify.FileReceivers({}, folder))
         sidecar = service.Service(
             sql.SqlStore.file(data / "sidecar.db", rules),
@@ -49,7 +49,7 @@ async def serving(
             notifications=notifications,
             base_url=url,
         )
-        token = address.publish(state_dir, url)
+        token = _published(state_dir, url)
         authenticator = auth.StaticTokens({token: auth.EVERYTHING})
         made = app.create_app(sidecar, authenticator, prometheus_client.CollectorRegistry())
         async with sidecar.running(), server.serving(made, sidecar, listening):
@@ -58,8 +58,15 @@ async def serving(
         raise SidecarError(str(error)) from error
 
 
+def _published(state_dir: pathlib.Path, url: str) -> str:
+    try:
+        return address.publish(state_dir, url)
+    except OSError as error:
+        raise SidecarError(f"the sidecar's address cannot be written to {state_dir}: {error.strerror}") from error
+
+
 def _address(listen: str) -> tuple[str, int]:
     host, _, number = listen.rpartition(":")
-    if not host or not number.isdigit() or int(number) > 65535:
+    if not host or not number.isdecimal() or int(number) > 65535:
         raise SidecarError(f"--listen takes HOST:PORT such as 127.0.0.1:0, not {listen!r}")
     return host.strip("[]"), int(number)

@@ -8,13 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
-import rich.console
-import rich.table
 
 from vigil.adapters import clock, files
-from vigil.adapters.kube import client as kube_client
-from vigil.adapters.kube import configuration, errors, watches
-from vigil.cli import manifests
+from vigil.api import status_prior
+from vigil.cli import kubeconfig as cluster_option
+from vigil.cli import manifests, tables
 
 _COLUMNS = ("NAMESPACE", "NAME", "KIND", "SUBJECT", "PHASE", "READY", "OPEN", "WAKES", "TURNS", "AGE")
 
@@ -28,12 +26,7 @@ _COLUMNS = ("NAMESPACE", "NAME", "KIND", "SUBJECT", "PHASE", "READY", "OPEN", "W
     type=click.Path(path_type=pathlib.Path, file_okay=False, exists=True),
     help="Read the state folder of vigil run and not a cluster.",
 )
-@click.option(
-    "--kubeconfig",
-    type=click.Path(path_type=pathlib.Path, dir_okay=False),
-    envvar="KUBECONFIG",
-    help="The cluster; inside a pod its own.",
-)
+@cluster_option.option("The cluster; inside a pod its own.")
 def command(
     *,
     name: str | None,
@@ -46,36 +39,35 @@ def command(
 
     The exit code is 0, or 1 when there is no such Watch or the cluster cannot be asked.
     """
-    try:
-        found = files.stored(state_dir) if state_dir is not None else asyncio.run(_listed(kubeconfig, namespace))
-    except errors.ApiError as error:
-        manifests.fail(str(error), code=1)
+    found = files.stored(state_dir) if state_dir is not None else _in_cluster(kubeconfig, namespace)
     shown = [watch for watch in found if _wanted(watch["metadata"], name, namespace)]
     if as_json:
         click.echo(json.dumps(shown, indent=2))
     elif shown:
-        _table(shown)
-    if not shown:
-        what = f"there is no Watch {name!r}" if name is not None else "there are no Watches"
-        manifests.fail(what if namespace is None else f"{what} in the namespace {namespace}", code=1 if name else 0)
+        tables.show(_COLUMNS, [_row(watch) for watch in shown])
+    within = "" if namespace is None else f" in the namespace {namespace}"
+    if not shown and name is not None:
+        manifests.fail(f"there is no Watch {name!r}{within}", code=1)
+    if not shown and not as_json:
+        click.echo(f"there are no Watches{within}", err=True)
 
 
-async def _listed(kubeconfig: pathlib.Path | None, namespace: str | None) -> Sequence[Mapping[str, Any]]:
-    async with await kube_client.connect(configuration.source(kubeconfig), clock.SystemClock()) as api:
-        return (await watches.Watches(api).list(namespace)).items
+def _in_cluster(kubeconfig: pathlib.Path | None, namespace: str | None) -> Sequence[Mapping[str, Any]]:
+    # The library behind it takes long to import, and a state folder needs none.
+    from vigil.adapters.kube import client, configuration, errors, watches  # noqa: PLC0415 - see above
+
+    async def listed() -> Sequence[Mapping[str, Any]]:
+        async with await client.connect(configuration.source(kubeconfig), clock.SystemClock()) as api:
+            return (await watches.Watches(api).list(namespace)).items
+
+    try:
+        return asyncio.run(listed())
+    except errors.ApiError as error:
+        manifests.fail(str(error), code=1)
 
 
 def _wanted(metadata: Mapping[str, Any], name: str | None, namespace: str | None) -> bool:
     return name in (None, metadata["name"]) and namespace in (None, metadata["namespace"])
-
-
-def _table(found: Sequence[Mapping[str, Any]]) -> None:
-    table = rich.table.Table(box=None, pad_edge=False, header_style="bold")
-    for column in _COLUMNS:
-        table.add_column(column, overflow="fold")
-    for watch in found:
-        table.add_row(*_row(watch))
-    rich.console.Console().print(table)
 
 
 def _row(watch: Mapping[str, Any]) -> Sequence[str]:
@@ -88,7 +80,7 @@ def _row(watch: Mapping[str, Any]) -> Sequence[str]:
         metadata["namespace"],
         metadata["name"],
         watch.get("spec", {}).get("kind", ""),
-        summary.get("subject", ""),
+        status_prior.cut(summary.get("subject", ""), 100),
         status.get("phase", ""),
         ready,
         str(summary.get("open", "")),

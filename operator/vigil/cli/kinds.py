@@ -4,17 +4,15 @@ import json
 from typing import Any
 
 import click
-import rich.console
-import rich.table
 
-from vigil.cli import manifests
+from vigil.cli import manifests, tables
 from vigil.kind import api
 
 
 @click.command(name="kinds", short_help="List the installed kinds.")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the keys and the schemas.")
-def command(name: str | None, as_json: bool) -> None:
+def command(*, name: str | None, as_json: bool) -> None:
     """List the installed kinds, or show the objectives and keys of the kind NAME."""
     known = manifests.kinds()
     if name is not None and name not in known:
@@ -52,25 +50,17 @@ def _described(kind: api.Kind) -> dict[str, Any]:
 
 
 def _list(kinds: list[api.Kind]) -> None:
-    table = rich.table.Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("KIND", "OBJECTIVES", "WATCHES"):
-        table.add_column(column, overflow="fold")
-    for kind in kinds:
-        table.add_row(kind.name, ", ".join(kind.objectives), kind.summary)
-    rich.console.Console().print(table)
+    rows = [(kind.name, ", ".join(kind.objectives), kind.summary) for kind in kinds]
+    tables.show(("KIND", "OBJECTIVES", "WATCHES"), rows)
 
 
 def _detail(kind: api.Kind) -> None:
-    console = rich.console.Console()
-    console.print(f"[bold]{kind.name}[/]: {kind.summary}\n")
+    click.echo(f"{kind.name}: {kind.summary}\n")
     for name, one in kind.objectives.items():
-        console.print(f"  {name} ({'finite' if one.finite else 'standing'}): {one.summary}")
-    table = rich.table.Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("KEY", "SEVERITY", "RESETS ON", "STREAM", "MEANING"):
-        table.add_column(column, overflow="fold")
-    for key in kind.keys:
-        table.add_row(
-            key.pattern, ", ".join(sorted(key.severities)), ", ".join(sorted(key.resets_on)), key.stream, key.meaning
-        )
-    console.print()
-    console.print(table)
+        click.echo(f"  {name} ({'finite' if one.finite else 'standing'}): {one.summary}")
+    click.echo()
+    rows = [
+        (key.pattern, ", ".join(sorted(key.severities)), ", ".join(sorted(key.resets_on)), key.stream, key.meaning)
+        for key in kind.keys
+    ]
+    tables.show(("KEY", "SEVERITY", "RESETS ON", "STREAM", "MEANING"), rows)

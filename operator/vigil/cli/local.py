@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import ipaddress
 import pathlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import TypeVar
 
 import click
@@ -12,9 +12,16 @@ import click
 from vigil import ports
 from vigil.adapters import clock, local, settings
 from vigil.adapters.http import client
+from vigil.cli import kubeconfig as cluster_option
 from vigil.cli import manifests
+from vigil.kind import api as kind_api
+from vigil.tick import enrolment
 
 F = TypeVar("F", bound=Callable[..., object])
+
+
+class ClusterError(Exception):
+    """The cluster that a Watch needs cannot be reached; the message says why."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,12 +36,7 @@ class Local:
 def local_options(command: F) -> F:
     """The options of commands that read subjects by themselves."""
     for option in (
-        click.option(
-            "--kubeconfig",
-            type=click.Path(path_type=pathlib.Path, dir_okay=False),
-            envvar="KUBECONFIG",
-            help="The cluster that kinds such as kubernetes_rollout read.",
-        ),
+        cluster_option.option("The cluster that kinds read which watch what is in one."),
         click.option(
             "--credentials",
             type=click.Path(path_type=pathlib.Path, file_okay=False, exists=True),
@@ -71,15 +73,22 @@ async def guarded(options: Local) -> AsyncGenerator[client.GuardedClient]:
 
 
 @contextlib.asynccontextmanager
-async def transports(options: Local, made: client.GuardedClient) -> AsyncGenerator[ports.Transports]:
-    """The transports of a process without an operator."""
+async def transports(
+    options: Local, made: client.GuardedClient, watches: Sequence[enrolment.Enrolment]
+) -> AsyncGenerator[ports.Transports]:
+    """The transports of a process without an operator, for these Watches. Raises ClusterError."""
     folder = local.Folder(options.credentials)
-    if options.kubeconfig is None:
+    inside = any(watch.kind.access is kind_api.Access.CLUSTER for watch in watches)
+    if options.kubeconfig is None or not inside:
         yield local.LocalTransports(made, folder, None)
         return
     # The library behind it takes long to import, and most runs have no cluster.
     from vigil.adapters.kube import client as kube_client  # noqa: PLC0415 - see above
-    from vigil.adapters.kube import cluster, configuration  # noqa: PLC0415 - see above
+    from vigil.adapters.kube import cluster, configuration, errors  # noqa: PLC0415 - see above
 
-    async with await kube_client.connect(configuration.source(options.kubeconfig), clock.SystemClock()) as api:
+    try:
+        api = await kube_client.connect(configuration.source(options.kubeconfig), clock.SystemClock())
+    except errors.ApiError as error:
+        raise ClusterError(str(error)) from error
+    async with api:
         yield local.LocalTransports(made, folder, ports.Bound(cluster.ACCOUNT, cluster.ClusterTransport(api)))

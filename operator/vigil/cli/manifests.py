@@ -58,23 +58,26 @@ def _opened(name: str) -> list[str]:
     path = pathlib.Path(name)
     if name == "-" or not path.is_dir():
         return [name]
-    found = sorted(str(one) for one in path.iterdir() if one.suffix in {".yaml", ".yml", ".json"})
+    try:
+        found = sorted(str(one) for one in path.iterdir() if one.suffix in {".yaml", ".yml", ".json"})
+    except OSError as error:
+        fail(f"{name}: {error.strerror}")
     return found or fail(f"{name}: there is no .yaml, .yml or .json file in this folder")
 
 
 def _read(name: str, known: registry.Registry) -> list[enrolment.Enrolment]:
     try:
         text = sys.stdin.buffer.read() if name == "-" else pathlib.Path(name).read_bytes()
-        return [_enrolled(watch, known) for watch in manifest.load_manifests(text, name)]
+        return [_enrolled(watch, known, name) for watch in manifest.load_manifests(text, name)]
     except OSError as error:
         fail(f"{name}: {error.strerror}")
     except problems.InvalidManifest as error:
         fail(str(error))
 
 
-def _enrolled(watch: v1alpha1.Watch, known: registry.Registry) -> enrolment.Enrolment:
+def _enrolled(watch: v1alpha1.Watch, known: registry.Registry, source: str) -> enrolment.Enrolment:
     try:
         return enrol.enrol(watch, known)
     except problems.InvalidManifest as error:
         metadata = watch.metadata
-        fail(f"Watch {metadata.namespace}/{metadata.name}: {error}")
+        fail(f"{source}: the Watch {metadata.namespace}/{metadata.name}: {error}")

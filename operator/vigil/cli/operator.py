@@ -38,6 +38,8 @@ def command() -> None:
         told = settings.load(settings.OperatorSettings)
     except settings.SettingsError as error:
         manifests.fail(str(error))
+    if told.sidecar_token_file is None:
+        manifests.fail("VIGIL_SIDECAR_TOKEN_FILE is not set: the sidecar takes no wake without a token")
     logs.configure(told.log_level, told.log_format)
     try:
         asyncio.run(_run(told))
@@ -72,9 +74,7 @@ async def _operator(told: settings.OperatorSettings, kinds: registry.Registry) -
     source = configuration.source(told.kubeconfig)
     async with contextlib.AsyncExitStack() as stack:
         api = await stack.enter_async_context(await kube_client.connect(source, system))
-        guarded = await stack.enter_async_context(
-            http_client.GuardedClient(http_client.Settings(allowed_ranges=told.allowed_addresses))
-        )
+        guarded = await stack.enter_async_context(_guarded(told))
         delivery = sidecar.SidecarClient(await stack.enter_async_context(_wire(told)))
         found = watches.Watches(api, told.namespaces)
         if not await found.crd_installed():
@@ -126,6 +126,15 @@ async def _lease(
             told.lease_retry,
         ),
     )
+
+
+def _guarded(told: settings.OperatorSettings) -> http_client.GuardedClient:
+    """The client of all providers, with the ranges and the authorities that the settings allow."""
+    bundle = "" if told.ca_file is None else str(told.ca_file)
+    try:
+        return http_client.GuardedClient(http_client.Settings(told.allowed_addresses, bundle))
+    except ValueError as error:
+        raise process.ProcessEnded(f"VIGIL_CA_FILE: {error}") from error
 
 
 def _wire(told: settings.OperatorSettings) -> wire.Wire:

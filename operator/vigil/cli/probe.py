@@ -1,6 +1,7 @@
 """`vigil probe`: read the subjects once and show what they say, deliver nothing and remember nothing."""
 
 import asyncio
+import dataclasses
 import json
 import pathlib
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ import click
 
 from vigil import ports
 from vigil.adapters import clock, signals
+from vigil.api import status_prior
 from vigil.cli import local, manifests
 from vigil.model import failures, observations
 from vigil.scheduler import plans, reads
@@ -34,7 +36,10 @@ def command(
     """
     watches = manifests.load(filenames, manifests.kinds())
     options = local.parsed(allow_address, credentials, kubeconfig)
-    known = asyncio.run(_probe(watches, options))
+    try:
+        known = asyncio.run(_probe(watches, options))
+    except local.ClusterError as error:
+        manifests.fail(str(error), code=1)
     for one in known:
         for line in _json_lines(one) if as_json else _lines(one):
             click.echo(line)
@@ -44,8 +49,10 @@ def command(
 
 async def _probe(watches: list[enrolment.Enrolment], options: local.Local) -> list[memory.Memory]:
     system = clock.SystemClock()
-    known = [memory.begin(watch, memory.Stored(), system.now()) for watch in watches]
-    async with local.guarded(options) as guarded, local.transports(options, guarded) as transports:
+    # Asked by hand, a suspended Watch is read too.
+    awake = [dataclasses.replace(watch, suspend=False) for watch in watches]
+    known = [memory.begin(watch, memory.Stored(), system.now()) for watch in awake]
+    async with local.guarded(options) as guarded, local.transports(options, guarded, watches) as transports:
         return await _read(known, transports, system)
 
 
@@ -69,11 +76,11 @@ def _lines(known: memory.Memory) -> Iterator[str]:
         of = known.current.reading[target.id]
         head = f"{ref.namespace}/{ref.name}  {target.label}"
         if isinstance(of, failures.Failure):
-            yield f"{head}  could not be read: {of.category}: {of.message}"
+            yield f"{head}  could not be read: {of.category}: {_plain(of.message)}"
             continue
         state = f"pending {of.pending}" if of.pending else "settled"
-        whole = "" if of.complete else f", incomplete{f': {of.error.message}' if of.error is not None else ''}"
-        yield f"{head}  revision {of.revision or '-'}, {state}{whole}"
+        whole = "" if of.complete else f", incomplete{f': {_plain(of.error.message)}' if of.error is not None else ''}"
+        yield f"{head}  revision {_plain(of.revision) or '-'}, {state}{whole}"
         yield from (f"  {_entry(seen)}" for seen in of.observations)
         if not of.observations:
             yield "  nothing open"
@@ -85,7 +92,12 @@ def _entry(seen: observations.Observation) -> str:
         facts.append(seen.outcome.value)
     if seen.hold:
         facts.append(f"hold {seen.hold if seen.hold == observations.SETTLE else f'{seen.hold:g}s'}")
-    return f"{seen.key}  ({', '.join(facts)})  {seen.brief}".rstrip()
+    return f"{_plain(seen.key)}  ({', '.join(facts)})  {_plain(seen.brief)}".rstrip()
+
+
+def _plain(text: str) -> str:
+    """A stranger's text on one line, without what a terminal acts on."""
+    return status_prior.cut(text, failures.MESSAGE_LIMIT)
 
 
 def _json_lines(known: memory.Memory) -> Iterator[str]:

@@ -5,22 +5,27 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import shlex
 import signal
+import sys
 from collections.abc import AsyncGenerator, Sequence
 from typing import Final
 
 import click
 
+from vigil import ports
 from vigil.adapters import clock, files, local, logs, signals
 from vigil.cli import embedded, manifests, report
 from vigil.cli import local as local_options
-from vigil.kind import transport
 from vigil.model import ids
 from vigil.scheduler import scheduler
 from vigil.tick import enrolment, memory, tick
 
 FAILED: Final = 1
 TIMED_OUT: Final = 124
+
+DRAIN_SECONDS: Final[ids.Seconds] = 20.0
+"""How long reads that are under way may take to end."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,7 +56,12 @@ def _default_state_dir() -> pathlib.Path:
 )
 @click.option("--once", is_flag=True, help="Read and decide once, and end.")
 @click.option("--until-done", is_flag=True, help="End when every Watch has ended and was told.")
-@click.option("--timeout", type=float, metavar="SECONDS", help="End after so long, with exit code 124.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="End after so long, with exit code 124.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a verdict.")
 @click.option(
     "--listen",
@@ -77,8 +87,8 @@ def command(
     """Watch what the Watches in FILE name, with no cluster, until SIGTERM or SIGINT.
 
     The state of Watches that are in no file any more is archived. The exit code of --until-done is 0 when all
-    succeeded, 3 when one failed, 4 when one was exhausted, expired or stalled, 124 after --timeout; otherwise it is 0,
-    1 for an error, and 2 for a manifest that is not valid.
+    succeeded, 3 when one failed, 4 when one was exhausted, expired or stalled. 124 is after --timeout, 1 for an error
+    (with --once also for a state that could not be stored), 2 for a manifest that is not valid, otherwise 0.
     """
     if once and until_done:
         manifests.fail("--once and --until-done exclude each other")
@@ -88,38 +98,49 @@ def command(
     wanted = _Wanted(state_dir, once, until_done, as_json, timeout, listen, options)
     try:
         code = asyncio.run(_run(watches, wanted))
-    except (files.StateDirError, embedded.SidecarError) as error:
+    except (files.StateDirError, embedded.SidecarError, local_options.ClusterError) as error:
         manifests.fail(str(error), code=FAILED)
-    except transport.ReadError as error:
-        manifests.fail(error.failure.message, code=FAILED)
     raise SystemExit(code)
 
 
 async def _run(watches: Sequence[enrolment.Enrolment], wanted: _Wanted) -> int:
-    async with _parts(wanted) as parts:
-        for name in parts.store.archive_others({watch.ref.uid for watch in watches}):
-            click.echo(f"archived the state of a Watch that is in no file any more: {name}", err=True)
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with _parts(watches, wanted) as parts:
+        for gone in parts.store.archive_others({watch.ref.uid for watch in watches}):
+            _note(f"archived the state of {gone.name}, which is in no file any more")
+            if gone.wake is not None:
+                await parts.delivery.withdraw(gone.wake)
         for watch in watches:
             parts.queue.enrol(watch, parts.store.load(watch))
-        stop = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        return await _work(parts, [watch.ref.uid for watch in watches], wanted, stop)
+        uids = [watch.ref.uid for watch in watches]
+        for known in _known(parts.queue, uids):
+            parts.reporter.begin(known)
+        return await _work(parts, uids, wanted, stop)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Parts:
     store: files.FileStore
+    delivery: ports.Delivery
     queue: scheduler.Scheduler
-    ended: asyncio.Event
+    reporter: report.Reporter
+    told: asyncio.Event
 
 
 @contextlib.asynccontextmanager
-async def _parts(wanted: _Wanted) -> AsyncGenerator[_Parts]:
+async def _parts(watches: Sequence[enrolment.Enrolment], wanted: _Wanted) -> AsyncGenerator[_Parts]:
     """The scheduler with everything that it needs, put together once."""
     system, silent = clock.SystemClock(), signals.Silent()
-    reporter = report.Reporter(click.echo, as_json=wanted.as_json)
-    ended = asyncio.Event()
+    resume = shlex.join(["vigil", *sys.argv[1:]])
+    reporter = report.Reporter(click.echo, _note, resume=resume, as_json=wanted.as_json)
+    happened = asyncio.Event()
+
+    def told(known: memory.Memory) -> None:
+        reporter.tell(known, system.now())
+        happened.set()
+
     async with contextlib.AsyncExitStack() as stack:
         store = stack.enter_context(files.FileStore.opened(wanted.state_dir, system, silent))
         guarded = await stack.enter_async_context(local_options.guarded(wanted.local))
@@ -127,18 +148,9 @@ async def _parts(wanted: _Wanted) -> AsyncGenerator[_Parts]:
         sidecar = await stack.enter_async_context(
             embedded.serving(wanted.state_dir, wanted.listen, system, guarded, folder)
         )
-        if not wanted.as_json and not wanted.once:
-            click.echo(
-                f"sessions attach at {sidecar.url}: vigil attach SESSION --state-dir {wanted.state_dir} -- COMMAND"
-            )
-
-        def told(known: memory.Memory) -> None:
-            reporter.tell(known, system.now())
-            ended.set()
-
         queue = scheduler.Scheduler(
             clock=system,
-            transports=await stack.enter_async_context(local_options.transports(wanted.local, guarded)),
+            transports=await stack.enter_async_context(local_options.transports(wanted.local, guarded, watches)),
             ticker=tick.Ticker(store, sidecar.delivery, silent),
             store=store,
             delivery=sidecar.delivery,
@@ -146,42 +158,54 @@ async def _parts(wanted: _Wanted) -> AsyncGenerator[_Parts]:
             options=scheduler.Options(spread=0.0),
             ticked=told,
         )
-        yield _Parts(store, queue, ended)
+        if not wanted.as_json and not wanted.once and any(watch.deliver is not None for watch in watches):
+            attach = shlex.join(["vigil", "attach", "SESSION", "--state-dir", str(wanted.state_dir)])
+            click.echo(f"sessions attach at {sidecar.url}: {attach} -- COMMAND")
+        yield _Parts(store, sidecar.delivery, queue, reporter, happened)
 
 
 async def _work(parts: _Parts, uids: Sequence[ids.WatchUid], wanted: _Wanted, stop: asyncio.Event) -> int:
     """Run the scheduler until there is a reason to end, and give the exit code."""
-    if wanted.once:
-        await parts.queue.round()
-        return 0
-    waits = {
-        asyncio.create_task(parts.queue.run()): "the scheduler",
-        asyncio.create_task(stop.wait()): "a signal",
-    }
+    working = parts.queue.round() if wanted.once else parts.queue.run()
+    waits = {asyncio.create_task(working): "the scheduler", asyncio.create_task(stop.wait()): "a signal"}
     if wanted.until_done:
-        waits[asyncio.create_task(_all_ended(parts, uids))] = "done"
+        waits[asyncio.create_task(_all_over(parts, uids))] = "done"
     try:
         done, _ = await asyncio.wait(waits, timeout=wanted.timeout, return_when=asyncio.FIRST_COMPLETED)
-        reasons = {waits[task] for task in done}
         for task in done:
             task.result()
-        await parts.queue.drain()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                await parts.queue.drain()
     finally:
         for task in waits:
             task.cancel()
         await asyncio.wait(waits)
-    known = _known(parts.queue, uids)
+    return _code({waits[task] for task in done}, _known(parts.queue, uids))
+
+
+def _code(reasons: set[str], known: list[memory.Memory]) -> int:
     if "done" in reasons:
         return report.exit_code(known)
-    return TIMED_OUT if not reasons else 0
+    if not reasons:
+        return TIMED_OUT
+    if "the scheduler" in reasons and any(one.saved is None and not report.over(one) for one in known):
+        # One round that could not be stored: its news waits for the next one.
+        return FAILED
+    return 0
 
 
-async def _all_ended(parts: _Parts, uids: Sequence[ids.WatchUid]) -> None:
-    """Wait until every Watch has ended, and somebody was told of it."""
-    while not all(known.state.quiet_for_good for known in _known(parts.queue, uids)):
-        parts.ended.clear()
-        await parts.ended.wait()
+async def _all_over(parts: _Parts, uids: Sequence[ids.WatchUid]) -> None:
+    """Wait until nothing will come of any Watch any more."""
+    while not all(report.over(known) for known in _known(parts.queue, uids)):
+        parts.told.clear()
+        await parts.told.wait()
 
 
 def _known(queue: scheduler.Scheduler, uids: Sequence[ids.WatchUid]) -> list[memory.Memory]:
     return [known for uid in uids if (known := queue.memory_of(uid)) is not None]
+
+
+def _note(text: str) -> None:
+    """Something beside the result, so that what reads the result does not read it."""
+    click.echo(text, err=True)

@@ -89,7 +89,7 @@ async def _run(told: settings.SidecarSettings) -> None:
         served = server.make(
             app.create_app(sidecar, _authenticator(told, api, system), registry), sidecar, signals=True
         )
-        _log.info("the sidecar listens", address=str(told.unix_socket or listening.getsockname()))
+        _log.info("the sidecar listens", address=_address(told, listening))
         await served.serve(sockets=[listening])
         _log.info("the sidecar stopped")
 
@@ -117,6 +117,11 @@ def _authenticator(
         reviewer = review.TokenReviewer(api, system, told.token_audience)
         known.append(auth.ReviewedTokens(reviewer, frozenset(told.operators)))
     return auth.FirstOf(*known)
+
+
+def _address(told: settings.SidecarSettings, listening: socket.socket) -> str:
+    """Where it listens, with the port that was taken."""
+    return str(told.unix_socket or common.Address(*listening.getsockname()[:2]))
 
 
 def _listen(told: settings.SidecarSettings) -> socket.socket:

@@ -26,6 +26,7 @@ def wake_id(
     return ids.WakeId(hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_LENGTH])
 
 
-def sort_key(identity: verdicts.Identity) -> tuple[str, str, str, str]:
+def sort_key(identity: verdicts.Identity) -> tuple[str, str, bool, str, str]:
     """An order of identities that does not depend on the order in which they were read."""
-    return (identity.subject, identity.key, identity.revision or "", identity.episode)
+    revision = identity.revision
+    return (identity.subject, identity.key, revision is not None, revision or "", identity.episode)

@@ -41,7 +41,7 @@ class Lease(Protocol):
         ...
 
     async def release(self) -> None:
-        """Give it up, so that a standby need not wait for its end."""
+        """Give it up, so that a standby need not wait for its end; nothing where it is not held."""
         ...
 
 
@@ -101,12 +101,11 @@ class Process:
         if self._lease is None:
             yield True
             return
-        acquired = await _first(stop.wait(), self._lease.acquire())
         try:
-            yield acquired == 1
+            yield await _first(stop.wait(), self._lease.acquire()) == 1
         finally:
-            if acquired == 1:
-                await self._lease.release()
+            # Whatever ended first, it may have been acquired in the same moment.
+            await self._lease.release()
 
     async def _work(self, stop: asyncio.Event) -> None:
         loop = asyncio.get_running_loop()
@@ -137,7 +136,11 @@ class Process:
         """Stop probing, let posts and states through, stop kopf; bounded, since the process is killed otherwise."""
         try:
             async with asyncio.timeout(self._options.shutdown_timeout):
-                await self._scheduler.drain()
+                if self._lease is not None and self._lease.lost.is_set():
+                    # Another replica may be active by now: what was not stored or posted is its to decide again.
+                    parts["the scheduler"].cancel()
+                else:
+                    await self._scheduler.drain()
                 if self._reactor is not None:
                     self._reactor.stop()
                     await asyncio.wait([asyncio.wrap_future(self._reactor.ended)])
@@ -155,7 +158,7 @@ class Process:
                 await asyncio.sleep(SETTLE_AFTER_RELIST)
             self._intake.relisted.clear()
             try:
-                await self._intake.resync(await self._list_all())
+                await self._intake.resync(self._list_all)
             except Exception as error:
                 _LOG.warning("the Watches could not be listed, and are compared again later: %s", error)
 

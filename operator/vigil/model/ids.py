@@ -3,7 +3,7 @@
 from typing import NewType, TypeAlias
 
 SubjectId = NewType("SubjectId", str)
-"""A stable name of a subject, made of (kind, host, identity): `kubernetes_rollout://cluster/team-a/Deployment/api`."""
+"""A stable name of a subject, made of (kind, host, identity): `<kind>://api.example.com/acme/api/42`."""
 
 WatchUid = NewType("WatchUid", str)
 """The uid of a Watch: metadata.uid in a cluster, a digest of the file's (namespace, name) without one."""

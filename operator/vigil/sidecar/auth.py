@@ -6,7 +6,6 @@ import pathlib
 from collections.abc import Mapping
 from typing import Protocol
 
-from vigil.adapters.kube import review
 from vigil.model import failures
 
 
@@ -82,10 +81,24 @@ class FileTokens:
         return tokens
 
 
+class Bearer(Protocol):
+    """Whom the API server knows a token's bearer as; both are empty for one that is no ServiceAccount."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the ServiceAccount."""
+        ...
+
+    @property
+    def service_account(self) -> str:
+        """Its name."""
+        ...
+
+
 class Reviewer(Protocol):
     """Asks the API server who bears a ServiceAccount token."""
 
-    async def review(self, token: str) -> review.Bearer | failures.Failure | None:
+    async def review(self, token: str) -> Bearer | failures.Failure | None:
         """Who bears it; None when nobody does, a Failure when that cannot be found out now."""
         ...
 

@@ -63,17 +63,23 @@ def encode(state: states.State) -> str:
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def decode(document: str, watch: ids.WatchUid) -> Decoded:
+def decode(
+    document: str,
+    watch: ids.WatchUid,
+    version: int = migrations.VERSION,
+    steps: Mapping[int, migrations.Migration] = migrations.MIGRATIONS,
+) -> Decoded:
     """Read a document; never raises: what cannot be used comes back Quarantined.
 
-    `watch` is the Watch that it was found with: a document that names another one is not its memory.
+    `watch` is the Watch that it was found with: a document that names another one is not its memory. `version` is the
+    one that is read, and `steps` the migrations that lead to it.
     """
     try:
         parsed = json.loads(document, parse_constant=_no_constant)
-        version = _int(_dict(parsed).get("version"))
-        migrated, reached = migrations.migrate(parsed, version)
-        if reached != migrations.VERSION:
-            detail = f"the document has version {version}, this Vigil reads up to {migrations.VERSION}"
+        found = _int(_dict(parsed).get("version"))
+        migrated, reached = migrations.migrate(parsed, found, steps)
+        if reached != version:
+            detail = f"the document has version {found}, this Vigil reads up to {version}"
             return Quarantined(QuarantineReason.VERSION_UNKNOWN, detail, document)
         state = _state_in(migrated)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
@@ -84,8 +90,9 @@ def decode(document: str, watch: ids.WatchUid) -> Decoded:
     return state
 
 
-def _by_identity(item: tuple[verdicts.Identity, states.Member]) -> tuple[str, ...]:
-    return tuple(part or "" for part in item[0])
+def _by_identity(item: tuple[verdicts.Identity, Any]) -> tuple[str, str, bool, str, str]:
+    subject, key, revision, episode = item[0]
+    return (subject, key, revision is not None, revision or "", episode)
 
 
 def _subject_out(memory: states.SubjectState) -> dict[str, Any]:
@@ -103,8 +110,10 @@ def _subject_out(memory: states.SubjectState) -> dict[str, Any]:
 
 def _memos_out(memos: Mapping[verdicts.Identity, T], values: Callable[[T], list[Any]]) -> list[list[Any]]:
     """Rows of [key, revision, episode, …]: the subject is the one that they stand under."""
-    rows = [[identity.key, identity.revision, identity.episode, *values(value)] for identity, value in memos.items()]
-    return sorted(rows, key=lambda row: (row[0], row[1] or "", row[2]))
+    return [
+        [identity.key, identity.revision, identity.episode, *values(value)]
+        for identity, value in sorted(memos.items(), key=_by_identity)
+    ]
 
 
 def _member_out(member: states.Member) -> list[Any]:

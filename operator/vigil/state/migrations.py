@@ -13,9 +13,9 @@ MIGRATIONS: Final[Mapping[int, Migration]] = {}
 """By the version that they start from."""
 
 
-def migrate(document: Document, version: int, migrations: Mapping[int, Migration] = MIGRATIONS) -> tuple[Document, int]:
+def migrate(document: Document, version: int, steps: Mapping[int, Migration] = MIGRATIONS) -> tuple[Document, int]:
     """Bring a document as far as the migrations lead, one version at a time, and give the version that was reached."""
-    while version in migrations:
-        document = migrations[version](document)
+    while version in steps:
+        document = steps[version](document)
         version += 1
     return document, version

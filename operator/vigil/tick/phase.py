@@ -55,7 +55,7 @@ def _of_end(ended: states.Ended) -> Phase:
 def _of_running(left: checkpoint.Checkpoint) -> Phase:
     if left.watch.suspend:
         return Phase.SUSPENDED
-    if left.verdict is None and left.state.started is None:
+    if left.verdict is None:
         return Phase.PENDING
     failed = (of for of in left.reading.values() if isinstance(of, failures.Failure))
     return Phase.BLOCKED if any(not one.heals for one in failed) else Phase.WATCHING

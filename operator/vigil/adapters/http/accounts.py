@@ -25,12 +25,14 @@ class Token:
     """A token as it was just read.
 
     `place` names where it was read, for people: `the Secret team-a/github`. `value` is the token alone, sent as
-    `Bearer`, or one with its scheme (`Basic …`). `allowed_hosts` are as in the annotation `vigil.dev/allowed-hosts`.
+    `Bearer`, or one with its scheme (`Basic …`). `allowed_hosts` are as in the annotation `vigil.dev/allowed-hosts`,
+    and `allowed_in` names for people where they stand.
     """
 
     place: str
     value: str = field(repr=False)
     allowed_hosts: frozenset[str] = frozenset()
+    allowed_in: str = "its annotation vigil.dev/allowed-hosts"
 
     @property
     def header(self) -> str | None:
@@ -136,5 +138,5 @@ def _refusal(host: str, token: Token, default_host: str) -> failures.Failure | N
         return error.failure
     if names & {allowed.strip().lower() for allowed in (*token.allowed_hosts, default_host)}:
         return None
-    sentence = f"{token.place} is not for {host}: its annotation vigil.dev/allowed-hosts must name it"
+    sentence = f"{token.place} is not for {host}: {token.allowed_in} must name it"
     return failures.Failure(failures.Category.CONFIG, sentence)

@@ -1,0 +1,1 @@
+"""The decision: state in, state out."""

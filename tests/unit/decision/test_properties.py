@@ -1,0 +1,222 @@
+"""What is true of the decision whatever happens."""
+
+import dataclasses
+import random
+from collections.abc import Sequence
+
+import hypothesis
+from hypothesis import strategies as st
+
+from tests.unit.decision import histories, story
+from vigil.decision import decide, rules
+from vigil.model import ids, limits, observations, states, verdicts, wakes
+from vigil.state import codec
+
+thorough = hypothesis.settings(
+    max_examples=150, deadline=None, phases=[one for one in hypothesis.Phase if one is not hypothesis.Phase.explain]
+)
+
+
+@hypothesis.given(histories.anything, histories.all_limits)
+@thorough
+def test_decide_is_total_and_every_memory_survives_its_document(
+    history: list[histories.Round], under: limits.Limits
+) -> None:
+    for moment in histories.play(history, under):
+        state = moment.made.state
+        assert codec.decode(codec.encode(state), story.UID) == state
+
+
+@hypothesis.given(histories.anything, histories.all_limits, st.randoms(use_true_random=False))
+@thorough
+def test_decide_does_not_depend_on_the_order_of_entries_and_subjects(
+    history: list[histories.Round], under: limits.Limits, chance: random.Random
+) -> None:
+    for moment in histories.play(history, under):
+        names = list(moment.reading)
+        chance.shuffle(names)
+        shuffled = {name: _shuffled(moment.reading[name], chance) for name in names}
+        assert decide.decide(shuffled, moment.before, under, moment.now) == moment.made
+
+
+def _shuffled(of: observations.ReadingOf, chance: random.Random) -> observations.ReadingOf:
+    if not isinstance(of, observations.ProbeResult):
+        return of
+    seen = list(of.observations)
+    chance.shuffle(seen)
+    return dataclasses.replace(of, observations=tuple(seen))
+
+
+@hypothesis.given(histories.anything, histories.all_limits)
+@thorough
+def test_texts_decide_nothing(history: list[histories.Round], under: limits.Limits) -> None:
+    for moment in histories.play(history, under):
+        reworded = {name: _reworded(of) for name, of in moment.reading.items()}
+        made = decide.decide(reworded, moment.before, under, moment.now)
+        assert story.words(made.verdict) == story.words(moment.made.verdict)
+        assert _without_texts(made.state) == _without_texts(moment.made.state)
+
+
+def _reworded(of: observations.ReadingOf) -> observations.ReadingOf:
+    if not isinstance(of, observations.ProbeResult):
+        return dataclasses.replace(of, message="something else")
+    seen = tuple(dataclasses.replace(one, brief="since 2 minutes", detail="other") for one in of.observations)
+    return dataclasses.replace(of, observations=seen)
+
+
+def _without_texts(state: states.State) -> states.State:
+    flown = state.in_flight
+    return dataclasses.replace(
+        state,
+        in_flight=None if flown is None else dataclasses.replace(flown, sent=_wordless(flown.sent)),
+        owed=_wordless(state.owed),
+    )
+
+
+def _wordless(sent: Sequence[states.Sent]) -> tuple[states.Sent, ...]:
+    return tuple(dataclasses.replace(one, brief="") for one in sent)
+
+
+_STAMPING = st.one_of(
+    st.none(),
+    st.builds(story.Claim, st.none() | st.integers(1, 3)),
+    st.builds(
+        story.End,
+        st.sampled_from([wakes.WakeState.DELIVERED, wakes.WakeState.NOTIFIED, wakes.WakeState.RECORDED]),
+        st.just(()),
+        st.just(0),
+        st.none() | st.integers(1, 3),
+    ),
+)
+
+
+@hypothesis.given(histories.rounds(histories.forward, _STAMPING), histories.policies)
+@thorough
+def test_no_identity_is_told_twice_within_realert_after_when_every_wake_is_stamped(
+    history: list[histories.Round], policy: limits.Policy
+) -> None:
+    under = limits.Limits(policy, histories.endless)
+    spell: dict[ids.SubjectId, int] = dict.fromkeys(histories.SUBJECTS, 0)
+    told: dict[tuple[verdicts.Identity, int], float] = {}
+    spells: dict[tuple[ids.SubjectId, float], int] = {}
+    for one, moment in zip(history, histories.play(history, under), strict=True):
+        for name in histories.SUBJECTS:
+            spell[name] += moment.before.subject(name).revision != moment.made.state.subject(name).revision
+            spells[name, moment.now] = spell[name]
+        flown = moment.made.state.in_flight
+        if flown is None or not isinstance(one.then, story.End):
+            continue
+        sequence = one.then.sequence or flown.sequence
+        claimed = dataclasses.replace(flown, claimed=min(sequence, flown.sequence)) if flown.claimed is None else flown
+        for sent in claimed.present:
+            if sent.outcome is not None:
+                # An end is told whatever was told before: its subject was only less than ended then.
+                continue
+            identity = sent.identity
+            own = 0 if identity.revision is None else spells[identity.subject, sent.at]
+            before = told.get((identity, own))
+            assert before is None or sent.at - before >= policy.realert_after, identity
+            told[identity, own] = sent.at
+
+
+@hypothesis.given(histories.anything, histories.all_limits)
+@thorough
+def test_an_end_beats_everything_but_a_claimed_wake(history: list[histories.Round], under: limits.Limits) -> None:
+    for moment in histories.play(history, under):
+        flown = moment.before.in_flight
+        if _shows_an_end(moment) and (flown is None or flown.claimed is None):
+            assert isinstance(moment.made.verdict, verdicts.Terminal)
+        if isinstance(moment.made.verdict, verdicts.Terminal):
+            severities = {entry.observation.severity for entry in moment.made.verdict.entries}
+            assert severities == {observations.Severity.TERMINAL}
+
+
+def _shows_an_end(moment: histories.Moment) -> bool:
+    return any(
+        one.severity is observations.Severity.TERMINAL and not one.claim and one.hold == 0
+        for of in moment.reading.values()
+        if isinstance(of, observations.ProbeResult)
+        for one in of.observations
+    )
+
+
+@hypothesis.given(histories.anything, histories.all_limits)
+@thorough
+def test_a_spent_budget_never_wakes(history: list[histories.Round], under: limits.Limits) -> None:
+    budgets = under.budgets
+    for moment in histories.play(history, under):
+        spent = moment.before.spent
+        over = (budgets.turns is not None and spent.turns >= budgets.turns) or (
+            budgets.tokens is not None and spent.tokens >= budgets.tokens
+        )
+        if over or moment.before.ended is not None:
+            assert not isinstance(moment.made.verdict, verdicts.Wake)
+
+
+@hypothesis.given(histories.anything, histories.results())
+@thorough
+def test_no_wake_leaves_after_a_stop_whatever_is_read(
+    history: list[histories.Round], late: observations.ProbeResult
+) -> None:
+    last = list(histories.play(history, story.budgets(lifetime=600.0)))[-1].made.state
+    stopped = dataclasses.replace(last, ended=verdicts.StopReason.LIFETIME, in_flight=None)
+    made = decide.decide({ids.SubjectId("c"): late}, stopped, story.DEFAULTS, 2e9)
+    assert not isinstance(made.verdict, verdicts.Wake)
+
+
+@hypothesis.given(histories.anything, histories.all_limits)
+@thorough
+def test_the_memory_is_consistent(history: list[histories.Round], under: limits.Limits) -> None:
+    for moment in histories.play(history, under):
+        state, flown = moment.made.state, moment.made.state.in_flight
+        present = {one.identity for one in flown.present} if flown is not None else set[verdicts.Identity]()
+        assert not present & set(state.window), "an entry waits and is in flight at once"
+        assert not present & {one.identity for one in state.owed}, "an end is owed and in flight at once"
+        for identity in state.window:
+            memory = state.subject(identity.subject)
+            assert memory.retired is None
+            assert identity.revision in (None, memory.revision)
+        if flown is not None:
+            assert len(present) == len(flown.present), "an entry is in flight twice"
+            assert bool(present) or flown.current.type is wakes.WakeType.NOTICE or flown.claimed == 0
+        if isinstance(moment.made.verdict, verdicts.Quiet):
+            assert flown is None or moment.before.in_flight is not None, "a Quiet sends nothing"
+        else:
+            assert flown is not None
+            assert histories.delivered(moment.made.verdict) <= present
+
+
+@hypothesis.given(histories.anything, histories.all_limits)
+@thorough
+def test_what_is_sent_was_served_and_is_not_withheld(history: list[histories.Round], under: limits.Limits) -> None:
+    for moment in histories.play(history, under):
+        if not isinstance(moment.made.verdict, verdicts.Wake):
+            continue
+        for entry in moment.made.verdict.entries:
+            of = moment.reading.get(entry.identity.subject)
+            assert isinstance(of, observations.ProbeResult), "a member of an unread subject was sent"
+            if entry.observation.claim:
+                assert of.complete
+                assert all(one.claim or _dispatched(moment, of, one) for one in of.observations)
+            if not of.complete:
+                assert entry.identity not in moment.made.state.subject(entry.identity.subject).held
+
+
+def _dispatched(moment: histories.Moment, of: observations.ProbeResult, one: observations.Observation) -> bool:
+    subject = next(name for name, other in moment.reading.items() if other is of)
+    said = moment.before.subject(subject).dispositions.get(verdicts.identify(subject, of, one))
+    return said is not None and said.disposition is wakes.Disposition.DISPATCHED
+
+
+def test_the_chain_is_the_list_of_rules_in_the_order_of_the_contract() -> None:
+    assert (
+        rules.revision,
+        rules.hold,
+        rules.withhold,
+        rules.terminal,
+        rules.budget,
+        rules.mask,
+        rules.in_flight,
+        rules.immediate,
+        rules.coalesce,
+    ) == decide.CHAIN
