@@ -7,6 +7,7 @@ import pathlib
 import sys
 import tempfile
 from collections.abc import AsyncGenerator
+from typing import IO
 
 from aiohttp import web
 
@@ -35,13 +36,18 @@ async def _played(manifest: pathlib.Path, state: pathlib.Path, address: str) -> 
     )
     await _until_exists(state / "sidecar" / "attach.json", run)
     agent = [sys.executable, "-u", str(HERE / "agent.py"), f"http://{address}"]
-    session = await _vigil("attach", "supervisor", "-n", "demo", "--state-dir", str(state), "--", *agent)
-    try:
-        code = await run.wait()
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            session.terminate()
-        await session.wait()
+    complaints = state.with_name("session.log")
+    with complaints.open("wb") as log:
+        session = await _vigil("attach", "supervisor", "-n", "demo", "--state-dir", str(state), "--", *agent, log=log)
+        try:
+            code = await run.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                session.terminate()
+            await session.wait()
+    if code != 0:
+        # The session outlives the run and says so; that is worth reading only if something went wrong.
+        print(complaints.read_text(), file=sys.stderr)
     print()
     for evidence in sorted((state / "sidecar" / "evidence").rglob("*.txt")):
         mode = evidence.stat().st_mode & 0o777
@@ -65,9 +71,10 @@ async def _served() -> AsyncGenerator[str]:
         await runner.cleanup()
 
 
-async def _vigil(*arguments: str) -> asyncio.subprocess.Process:
+async def _vigil(*arguments: str, log: IO[bytes] | None = None) -> asyncio.subprocess.Process:
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    return await asyncio.create_subprocess_exec(sys.executable, "-m", "vigil", *arguments, env=environment)
+    command = [sys.executable, "-m", "vigil", *arguments]
+    return await asyncio.create_subprocess_exec(*command, env=environment, stderr=log)
 
 
 async def _until_exists(path: pathlib.Path, run: asyncio.subprocess.Process) -> None:

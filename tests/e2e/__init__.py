@@ -1,1 +1,1 @@
-"""The whole of Vigil on a real API server: operator, sidecar and session are processes, faults are injected by a proxy."""
+"""The whole of Vigil on a real API server: its parts are processes, and a proxy injects the faults."""

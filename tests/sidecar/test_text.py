@@ -36,6 +36,7 @@ def test_what_a_terminal_would_obey_is_taken_away(raw: str, cleaned: str) -> Non
     assert text.clean(raw) == cleaned
 
 
+@hypothesis.settings(deadline=None)
 @hypothesis.given(ANY_TEXT)
 def test_cleaned_text_ends_lines_with_line_feeds_only_and_hides_nothing(raw: str) -> None:
     cleaned = text.clean(raw)
@@ -44,6 +45,7 @@ def test_cleaned_text_ends_lines_with_line_feeds_only_and_hides_nothing(raw: str
     assert text.clean(cleaned) == cleaned
 
 
+@hypothesis.settings(deadline=None)
 @hypothesis.given(ANY_TEXT)
 def test_visible_text_loses_nothing_but_shows_all_that_hides(raw: str) -> None:
     shown = text.visible(raw)

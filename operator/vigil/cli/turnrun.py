@@ -37,6 +37,7 @@ class Command:
         self._arguments = arguments
         self._log = log
         self._process: asyncio.subprocess.Process | None = None
+        self._terminated = False
 
     async def run(self, envelope: str, environment: Mapping[str, str]) -> Result:
         """Run it with the envelope on its standard input. Raises OSError when it cannot be started."""
@@ -50,6 +51,8 @@ class Command:
                 start_new_session=True,  # a signal for us is not one for the command
             )
             self._process = process
+            if self._terminated:
+                self.terminate()  # it came while the command was being started
             reading = asyncio.create_task(_copy(process, output))
             try:
                 await _feed(process, envelope.encode(errors="replace"))
@@ -63,7 +66,8 @@ class Command:
         return Result(code, report_of(tail))
 
     def terminate(self) -> None:
-        """End the command and what it started."""
+        """End the command and what it started, and one that is started from now on at once."""
+        self._terminated = True
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGTERM)

@@ -143,7 +143,7 @@ class Process:
                     await self._scheduler.drain()
                 if self._reactor is not None:
                     self._reactor.stop()
-                    await asyncio.wait([asyncio.wrap_future(self._reactor.ended)])
+                    await self._reactor.ended()
         except TimeoutError:
             _LOG.warning("the shutdown took longer than %g s and is cut short", self._options.shutdown_timeout)
         for task in parts.values():
@@ -169,8 +169,8 @@ class Process:
 
 async def _outlived(thread: reactor.Reactor) -> None:
     """Ends when the thread of kopf does, however it ends."""
-    await asyncio.wrap_future(thread.ended)
-    raise reactor.ReactorError("its thread ended without a word; a login that fails does that")
+    error = await thread.ended()
+    raise reactor.ReactorError("its thread ended without a word" if error is None else f"{error}") from error
 
 
 async def _first(*waiting: Awaitable[object]) -> int:

@@ -38,8 +38,8 @@ class Options:
 class Reactor:
     """kopf in a thread of its own.
 
-    `hand_over` is called in that thread with each message and must only pass it on. `ended` is done when the thread has
-    ended, for whatever reason: a login that fails ends it without a word.
+    `hand_over` is called in that thread with each message and must only pass it on. The thread can end by itself: a
+    login that fails ends it.
     """
 
     def __init__(self, hand_over: Callable[[messages.Message], None], options: Options) -> None:
@@ -47,7 +47,7 @@ class Reactor:
         self._options = options
         self._stop = threading.Event()
         self._ready = threading.Event()
-        self.ended: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._ended: concurrent.futures.Future[BaseException | None] = concurrent.futures.Future()
         self._thread = threading.Thread(target=self._run, name="kopf", daemon=True)
 
     def start(self) -> None:
@@ -58,31 +58,41 @@ class Reactor:
         """Ask the thread to end, which takes it about two seconds; `ended` tells."""
         self._stop.set()
 
+    async def ended(self) -> BaseException | None:
+        """Wait until the thread has ended, for whatever reason, and give the error if it was one."""
+        # Whoever gives up waiting must not take the thread its place to say that it ended.
+        return await asyncio.shield(asyncio.wrap_future(self._ended))
+
     @property
     def ready(self) -> bool:
         """Whether kopf has logged in and watches."""
-        return self._ready.is_set() and not self.ended.done()
+        return self._ready.is_set() and not self._ended.done()
 
     def _run(self) -> None:
         try:
             asyncio.run(self._operate())
         except BaseException as error:
             # Whatever ended the thread is told to the process: a thread's exception is otherwise nobody's.
-            self.ended.set_exception(error)
+            self._ended.set_result(error)
         else:
-            self.ended.set_result(None)
+            self._ended.set_result(None)
 
     async def _operate(self) -> None:
+        asyncio.get_running_loop().set_exception_handler(_left_behind)
         namespaces = list(self._options.namespaces)
-        await kopf.operator(
-            registry=self._registry(),
-            settings=self._settings(),
-            standalone=True,
-            clusterwide=not namespaces,
-            namespaces=namespaces,
-            stop_flag=self._stop,
-            ready_flag=self._ready,
-        )
+        try:
+            await kopf.operator(
+                registry=self._registry(),
+                settings=self._settings(),
+                standalone=True,
+                clusterwide=not namespaces,
+                namespaces=namespaces,
+                stop_flag=self._stop,
+                ready_flag=self._ready,
+            )
+        finally:
+            # kopf waits for the flag in a thread of the loop's pool, and the loop cannot be closed before that ends.
+            self._stop.set()
 
     def _settings(self) -> kopf.OperatorSettings:
         settings = kopf.OperatorSettings()
@@ -144,3 +154,8 @@ class Reactor:
             self._hand_over(message)
         except Exception:
             _LOG.exception("a message was lost, and its Watch's next timer brings it again: %s", type(message).__name__)
+
+
+def _left_behind(_loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+    """What kopf's tasks leave behind when it ends is one line: what ended it is told by `ended`."""
+    _LOG.warning("in kopf's loop: %s: %s", context.get("message"), context.get("exception"))

@@ -16,6 +16,8 @@ _LOG = logging.getLogger(__name__)
 
 FIRST_WRITE_AFTER: Final[ids.Seconds] = 2.0
 """A new Watch is shown as Pending when its first read takes longer: most have a verdict by then, and one write."""
+READ_GRACE: Final[ids.Seconds] = 5.0
+"""How long a read that is under way may take to its end once everything is to end."""
 WITHDRAW_TIMEOUT: Final[ids.Seconds] = 10.0
 _RETRY_FIRST: Final[ids.Seconds] = 2.0
 _RETRY_LONGEST: Final[ids.Seconds] = 60.0
@@ -119,8 +121,6 @@ class Scheduler:
         await self._clock.sleep(FIRST_WRITE_AFTER)
         async with new.lock:
             shown = new.memory.current
-            if new.gone or new.memory.saved is not None or shown.verdict is not None:
-                return
             result = await self._store.save(shown)
             if result is ports.SaveResult.SAVED:
                 new.memory = dataclasses.replace(new.memory, saved=shown)
@@ -190,10 +190,15 @@ class Scheduler:
         await self._ended()
 
     async def drain(self) -> None:
-        """Begin nothing more, let what is under way end, and store what is not stored yet."""
+        """Begin nothing more, let what is under way end (reads for a while), and store what is not stored yet."""
         self._draining = True
         for known in self._entries.values():
             known.read_at_last()
+        if self._readings:
+            await asyncio.wait(self._readings, timeout=READ_GRACE)
+        for reading in self._readings:
+            # A read may take longer than there is time, and whoever comes next reads it again.
+            reading.cancel()
         await self._ended()
         unsettled = [known for known in self._entries.values() if known.settle_at is not None]
         await asyncio.gather(*(self._settle(known) for known in unsettled), return_exceptions=True)
@@ -211,7 +216,7 @@ class Scheduler:
         async with known.lock:
             before = known.memory
             ticked = await self._ticker.outcome(before, event, self._clock.now())
-            if known.gone or ticked.memory is before:
+            if ticked.memory is before:
                 return
             self._took(known, ticked)
             known.due = min(known.due, self._next_due(known))
@@ -341,16 +346,18 @@ class Scheduler:
         if ticked.saved is ports.SaveResult.GONE:
             self._forget(known)
             self._spawn(self._withdraw(known))
-        elif ticked.saved is ports.SaveResult.PRUNED:
-            known.memory = known.memory.with_current(blocked=entry.pruned())
-        elif ticked.saved is ports.SaveResult.SAVED and known.memory.current.blocked is not None:
-            known.memory = known.memory.with_current(blocked=None)
+        blocked = _blocked(ticked)
+        untold = blocked != known.memory.current.blocked
+        known.memory = known.memory.with_current(blocked=blocked) if untold else known.memory
         unreached = (trouble := known.memory.current.trouble) is not None and (
             trouble.reason is wakes.QueuedReason.UNREACHABLE
         )
         if ticked.saved is ports.SaveResult.FAILED or unreached:
             pause = min(_RETRY_FIRST * 2.0**known.tries, _RETRY_LONGEST)
             known.settle_at, known.tries = self._clock.now() + pause, known.tries + 1
+        elif untold:
+            # What the status says of this write can only be said by the next one, which is not a read away.
+            known.settle_at, known.tries = self._clock.now(), 0
         else:
             known.settle_at, known.tries = None, 0
         known.announce(self._signals)
@@ -385,6 +392,17 @@ class Scheduler:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _LOG.error("a tick failed", exc_info=error)
+
+
+def _blocked(ticked: tick.Ticked) -> failures.Failure | None:
+    """Why the Watch is Blocked by what became of its checkpoint; a write that was not made changes nothing."""
+    match ticked.saved:
+        case ports.SaveResult.PRUNED:
+            return entry.pruned()
+        case ports.SaveResult.SAVED:
+            return None
+        case _:
+            return ticked.memory.current.blocked
 
 
 def _spread(uid: ids.WatchUid) -> float:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import pathlib
+import signal
 import socket
 import stat
 from collections.abc import AsyncGenerator, Generator
@@ -13,6 +14,7 @@ import uvicorn
 
 from vigil.sidecar import service
 
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 CLOSE_SECONDS: Final = 10
 """How long requests may take to end when the server stops; long polls are answered at once."""
 
@@ -36,12 +38,18 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Stop on SIGTERM and SIGINT, unless the process is somebody else's."""
-        if not self._signals:
+        """Stop on SIGTERM and SIGINT, unless the process is somebody else's.
+
+        uvicorn raises the signal again when it has stopped, which would end the process before the rest of it could.
+        """
+        loop, numbers = asyncio.get_running_loop(), SIGNALS if self._signals else ()
+        for number in numbers:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
             yield
-            return
-        with super().capture_signals():
-            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
 
 
 def make(app: fastapi.FastAPI, sidecar: service.Service, *, signals: bool) -> Server:

@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar, cast
 
@@ -11,6 +12,7 @@ from vigil.state import migrations
 
 MAX_BYTES: Final = 32 * 1024
 _MAX_NUMBER: Final = 1e15
+_HALF_CHARACTER: Final = re.compile("[\ud800-\udfff]")
 
 T = TypeVar("T")
 
@@ -60,7 +62,9 @@ def encode(state: states.State) -> str:
         "ended": None if state.ended is None else state.ended.value,
         "silenceUntil": state.silence_until,
     }
-    return json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    # A provider that cuts a text within a character leaves half of it, which no store takes but as an escape.
+    return _HALF_CHARACTER.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def decode(

@@ -13,7 +13,7 @@ from vigil.model import ids, limits, observations, states, verdicts, wakes
 from vigil.state import codec
 
 thorough = hypothesis.settings(
-    max_examples=150, deadline=None, phases=[one for one in hypothesis.Phase if one is not hypothesis.Phase.explain]
+    max_examples=80, deadline=None, phases=[one for one in hypothesis.Phase if one is not hypothesis.Phase.explain]
 )
 
 

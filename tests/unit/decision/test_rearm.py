@@ -152,8 +152,6 @@ def test_the_row_of_failures_outlives_a_new_generation_and_any_read_clears_it() 
         under=tight,
     )
     story.tell(
-        Story(
-            "a read", [Tick(WEEK, see(), "quiet nothing-open"), Tick(WEEK + 1, failed(), "quiet unreadable")], tight
-        ),
+        Story("a read", [Tick(WEEK, see(), "quiet nothing-open"), Tick(WEEK + 1, failed(), "quiet unreadable")], tight),
         armed(stopped),
     )

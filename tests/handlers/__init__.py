@@ -1,0 +1,1 @@
+"""kopf's thread, what takes its messages in, and the life of the process."""

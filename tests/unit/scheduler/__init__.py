@@ -1,0 +1,1 @@
+"""The queue, on a clock that only the test moves."""

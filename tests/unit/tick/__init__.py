@@ -1,0 +1,1 @@
+"""One tick of one Watch over real, small implementations of the ports."""
