@@ -44,11 +44,12 @@ def shared(
 
 
 @pytest.fixture
-def alone(shared: tuple[stack.Stack, proxy.Proxy], namespace: str) -> scene.Scene:
+def alone(shared: tuple[stack.Stack, proxy.Proxy], namespace: str) -> Generator[scene.Scene]:
     """A namespace of the shared stack, which runs; no session is attached."""
     running, api = shared
     running.ensure()
-    return scene.Scene(running, api, namespace)
+    yield scene.Scene(running, api, namespace)
+    running.end_session(namespace)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.e2e import proxy
 VIGIL = (sys.executable, "-m", "vigil")
 READY_SECONDS = 40.0
 _QUICK = {
-    "VIGIL_TIMER_INTERVAL": "3s",
+    "VIGIL_TIMER_INTERVAL": "2s",
     "VIGIL_LOG_LEVEL": "INFO",
     "VIGIL_LOG_FORMAT": "console",
 }
@@ -62,6 +62,7 @@ class Stack:
         (folder / "logs").mkdir()
         self._group = processes.Group(folder / "logs")
         self._count = 0
+        self._sessions: dict[str, processes.Process] = {}
         self.operator: processes.Process | None = None
         self.sidecar: processes.Process | None = None
 
@@ -103,8 +104,14 @@ class Stack:
         """
         log = self.folder / f"turns-{namespace}-{name}.jsonl"
         command = ["attach", name, "--namespace", namespace, "--url", self.sidecar_url, "--token-file", str(self.token)]
-        self._start("session", [*command, "--", sys.executable, str(self.folder / "agent.py"), str(log)], {})
+        agent = [sys.executable, str(self.folder / "agent.py"), str(log)]
+        self._sessions[namespace] = self._start("session", [*command, "--", *agent], {})
         return log
+
+    def end_session(self, namespace: str) -> None:
+        """End the session of a namespace, if it has one."""
+        if (session := self._sessions.pop(namespace, None)) is not None:
+            session.stop()
 
     def stop(self) -> None:
         """End everything."""
@@ -217,6 +224,15 @@ class Stack:
             if time.monotonic() > deadline:
                 raise AssertionError(f"{what}: not within {seconds:.0f} s\n{self.tail()}")
             time.sleep(0.1)
+
+    def hurry_to_phase(self, namespace: str, name: str, phase: str, seconds: float = 60.0) -> dict[str, Any]:
+        """Have a Watch read again and again until it has a phase."""
+        deadline = time.monotonic() + seconds
+        while self.watch(namespace, name).get("status", {}).get("phase") != phase:
+            assert time.monotonic() < deadline, f"{name} is not {phase}:\n{self.tail()}"
+            self.poke(namespace, name)
+            time.sleep(0.5)
+        return self.watch(namespace, name)
 
     def wait_for_phase(self, namespace: str, name: str, phase: str, seconds: float = 40.0) -> dict[str, Any]:
         """Wait until a Watch has a phase."""

@@ -24,7 +24,7 @@ def test_a_rollout_that_completes_wakes_the_session_once_and_ends_its_watch(
     log = running.start_session(namespace)
     running.apply(namespace, manifests.deployment("api"), manifests.watch("api"))
 
-    ended = running.wait_for_phase(namespace, "api", "Succeeded")
+    ended = running.hurry_to_phase(namespace, "api", "Succeeded")
     running.wait("the turn is completed", lambda: running.watch(namespace, "api")["status"]["budget"]["turns"] == 1)
 
     (turn,) = stack.turns(log)
@@ -54,13 +54,16 @@ def test_an_image_that_never_comes_wakes_once_and_its_repair_ends_the_watch(
 
     running.wait("the stall is told", lambda: len(stack.turns(log)) >= 1)
     assert "stalled" in stack.turns(log)[0]["text"]
-    time.sleep(25)
+    ticks = _ticks(running)
+    while _ticks(running) < ticks + 6:
+        running.poke(namespace, "api")
+        time.sleep(0.5)
     told = [turn for turn in stack.turns(log) if "stalled" in turn["text"]]
     reasons = {line for turn in told for line in turn["text"].splitlines() if "stalled" in line}
     assert len(told) <= 2, f"a reason is told once: {reasons}"
 
     control_plane.kubectl("set", "image", "deployment/api", "main=registry.example/app:2", "--namespace", namespace)
-    running.wait_for_phase(namespace, "api", "Succeeded", seconds=60)
+    running.hurry_to_phase(namespace, "api", "Succeeded")
     running.wait("the end is told", lambda: stack.turns(log)[-1]["reason"] == "succeeded")
 
 
@@ -76,9 +79,7 @@ def test_a_quiet_watch_writes_nothing_over_20_ticks(namespace: str, make_stack: 
     running.wait("its first wake is recorded", lambda: _verdict(running, namespace) == ("Quiet", "handled"))
     since, ticks = time.monotonic(), _ticks(running)
     while _ticks(running) < ticks + 20:
-        running.control_plane.kubectl(
-            "annotate", "--overwrite", "watch/api", f"vigil.dev/poke={time.monotonic()}", "--namespace", namespace
-        )
+        running.poke(namespace, "api")
         time.sleep(0.2)
         assert time.monotonic() < since + 120, running.tail()
     stored = running.watch(namespace, "api")["status"]
