@@ -2,11 +2,16 @@
 
 import asyncio
 import dataclasses
+from typing import Final
 
 from vigil import ports
 from vigil.model import failures, ids, observations, states, wakes
-from vigil.scheduler import groups
-from vigil.tick import enrolment, memory, phase
+from vigil.scheduler import due, groups
+from vigil.tick import enrolment, phase, tick
+from vigil.tick import memory as memories
+
+RETRY_FIRST: Final[ids.Seconds] = 2.0
+_RETRY_LONGEST: Final[ids.Seconds] = 60.0
 
 
 @dataclasses.dataclass(slots=True)
@@ -23,19 +28,19 @@ class Entry:
     """One Watch: its memory, when it is due, and what is under way.
 
     `lock` is held while its memory changes. `busy` says that a round has it. `settle_at` is when an unstored or
-    undelivered result is tried again without a read. `beat` is when its timer was last heard of. `asked` says that it
-    is to be read again right after the round that has it. `keys` are the groups of its subjects, `pending` the task
-    that shows a new Watch as Pending.
+    undelivered result is tried again without a read, `pause` how long after another failure. `beat` is when its timer
+    was last heard of. `asked` says that it is to be read again right after the round that has it. `keys` are the
+    groups of its subjects, `pending` the task that shows a new Watch as Pending.
     """
 
-    memory: memory.Memory
+    memory: memories.Memory
     due: ids.Instant
     beat: ids.Seconds
     lock: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
     busy: bool = False
     gone: bool = False
     settle_at: ids.Instant | None = None
-    tries: int = 0
+    pause: ids.Seconds = RETRY_FIRST
     rechecks: int = 0
     changed_at: ids.Instant = 0.0
     timer_lost: bool = False
@@ -64,6 +69,34 @@ class Entry:
         if self.pending is not None:
             self.pending.cancel()
 
+    def next_due(self, now: ids.Instant) -> ids.Instant:
+        """When it is read again, if nothing is heard of it before."""
+        if self.memory.current.blocked is not None:
+            return now + max(self.watch.cadence.interval, due.SLOW)
+        if not self.memory.probed:
+            return now + self.watch.cadence.interval
+        return due.next_due(self.memory, now, self.changed_at, self.rechecks)
+
+    def take(self, ticked: tick.Ticked, now: ids.Instant) -> None:
+        """Take over what a tick left, and see to it that what was not stored or delivered is tried again."""
+        watch, self.memory = self.watch, ticked.memory
+        if self.watch is not watch:
+            # It was enrolled anew meanwhile: what this tick stored and sent counts, for the Watch as it is now.
+            self.memory = memories.renew(ticked.memory, watch, now)
+        blocked = _blocked(ticked)
+        untold = blocked != self.memory.current.blocked
+        self.memory = self.memory.with_current(blocked=blocked) if untold else self.memory
+        trouble = self.memory.current.trouble
+        unreached = trouble is not None and trouble.reason is wakes.QueuedReason.UNREACHABLE
+        if ticked.saved is ports.SaveResult.FAILED or unreached:
+            self.settle_at = now + self.pause
+            self.pause = min(2 * self.pause, _RETRY_LONGEST)
+        elif untold:
+            # What the status says of this write can only be said by the next one, which is not a read away.
+            self.settle_at, self.pause = now, RETRY_FIRST
+        else:
+            self.settle_at, self.pause = None, RETRY_FIRST
+
     def announce(self, signals: ports.Signals) -> None:
         """Tell the signals what changed."""
         kind, told = self.watch.kind.name, self.announced
@@ -82,7 +115,7 @@ class Entry:
         self.announced = now
 
 
-def _blind(known: memory.Memory) -> bool:
+def _blind(known: memories.Memory) -> bool:
     after = known.watch.limits.policy.blind_after
     return after > 0 and known.probed and any(_row(known.state, name) >= after for name in known.current.reading)
 
@@ -91,7 +124,7 @@ def _row(state: states.State, name: ids.SubjectId) -> int:
     return state.subject(name).errors
 
 
-def computing(known: memory.Memory) -> bool:
+def computing(known: memories.Memory) -> bool:
     """Whether a provider asked for an early look again."""
     return any(
         of.recheck_after is not None
@@ -100,7 +133,18 @@ def computing(known: memory.Memory) -> bool:
     )
 
 
-def pruned() -> failures.Failure:
+def _blocked(ticked: tick.Ticked) -> failures.Failure | None:
+    """Why the Watch is Blocked by what became of its checkpoint; a write that was not made changes nothing."""
+    match ticked.saved:
+        case ports.SaveResult.PRUNED:
+            return _pruned()
+        case ports.SaveResult.SAVED:
+            return None
+        case _:
+            return ticked.memory.current.blocked
+
+
+def _pruned() -> failures.Failure:
     """Why a Watch is Blocked whose status loses fields on its way through the API server."""
     return failures.Failure(
         failures.Category.CONFIG,

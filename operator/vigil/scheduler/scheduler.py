@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from vigil import ports
 from vigil.model import failures, ids, verdicts, wakes
-from vigil.scheduler import due, entry, feed, groups, plans, reads
+from vigil.scheduler import entry, feed, groups, plans, reads
 from vigil.tick import checkpoint, enrolment, essence, memory, tick
 
 _LOG = logging.getLogger(__name__)
@@ -19,8 +19,6 @@ FIRST_WRITE_AFTER: Final[ids.Seconds] = 2.0
 READ_GRACE: Final[ids.Seconds] = 5.0
 """How long a read that is under way may take to its end once everything is to end."""
 WITHDRAW_TIMEOUT: Final[ids.Seconds] = 10.0
-_RETRY_FIRST: Final[ids.Seconds] = 2.0
-_RETRY_LONGEST: Final[ids.Seconds] = 60.0
 _IDLE: Final[ids.Seconds] = 60.0
 _PREFETCH: Final = 4
 """Subjects that are due within this part of their interval are read along with the group."""
@@ -219,7 +217,7 @@ class Scheduler:
             if ticked.memory is before:
                 return
             self._took(known, ticked)
-            known.due = min(known.due, self._next_due(known))
+            known.due = min(known.due, known.next_due(self._clock.now()))
         self._kick.set()
 
     async def _wait(self) -> None:
@@ -305,7 +303,7 @@ class Scheduler:
                     await self._tick_locked(known, answers, was_due)
         finally:
             if known.due <= was_due:
-                known.due = self._next_due(known)
+                known.due = known.next_due(self._clock.now())
             if known.asked:
                 known.due, known.asked = self._clock.now(), False
             known.busy = False
@@ -317,14 +315,14 @@ class Scheduler:
         ticked = await self._ticker.tick(before, answers, now)
         if ticked.saved is ports.SaveResult.STALE:
             # The spec is a newer one: this result is dropped, and decided again once the newer one is enrolled.
-            known.due = now + _RETRY_FIRST
+            known.due = now + entry.RETRY_FIRST
             return
         self._took(known, ticked)
         after = known.memory
         if essence.essence(before.current) != essence.essence(after.current):
             known.changed_at = now
         known.rechecks = known.rechecks + 1 if entry.computing(after) else 0
-        known.due = self._next_due(known)
+        known.due = known.next_due(self._clock.now())
         verdict = after.current.verdict or verdicts.Quiet(verdicts.QuietReason.NOTHING_OPEN)
         self._signals.emit(ports.TickDone(known.watch.kind.name, verdict, max(now - was_due, 0.0)))
 
@@ -338,38 +336,12 @@ class Scheduler:
             self._kick.set()
 
     def _took(self, known: entry.Entry, ticked: tick.Ticked) -> None:
-        """Take over what a tick left, and see to it that what was not stored or delivered is tried again."""
-        watch, known.memory = known.watch, ticked.memory
-        if known.watch is not watch:
-            # It was enrolled anew meanwhile: what this tick stored and sent counts, for the Watch as it is now.
-            known.memory = memory.renew(ticked.memory, watch, self._clock.now())
+        known.take(ticked, self._clock.now())
         if ticked.saved is ports.SaveResult.GONE:
             self._forget(known)
             self._spawn(self._withdraw(known))
-        blocked = _blocked(ticked)
-        untold = blocked != known.memory.current.blocked
-        known.memory = known.memory.with_current(blocked=blocked) if untold else known.memory
-        unreached = (trouble := known.memory.current.trouble) is not None and (
-            trouble.reason is wakes.QueuedReason.UNREACHABLE
-        )
-        if ticked.saved is ports.SaveResult.FAILED or unreached:
-            pause = min(_RETRY_FIRST * 2.0**known.tries, _RETRY_LONGEST)
-            known.settle_at, known.tries = self._clock.now() + pause, known.tries + 1
-        elif untold:
-            # What the status says of this write can only be said by the next one, which is not a read away.
-            known.settle_at, known.tries = self._clock.now(), 0
-        else:
-            known.settle_at, known.tries = None, 0
         known.announce(self._signals)
         self._ticked(known.memory)
-
-    def _next_due(self, known: entry.Entry) -> ids.Instant:
-        now = self._clock.now()
-        if known.memory.current.blocked is not None:
-            return now + max(known.watch.cadence.interval, due.SLOW)
-        if not known.memory.probed:
-            return now + known.watch.cadence.interval
-        return due.next_due(known.memory, now, known.changed_at, known.rechecks)
 
     def _notice_lost_timers(self) -> None:
         period = self._options.timer_period
@@ -392,17 +364,6 @@ class Scheduler:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _LOG.error("a tick failed", exc_info=error)
-
-
-def _blocked(ticked: tick.Ticked) -> failures.Failure | None:
-    """Why the Watch is Blocked by what became of its checkpoint; a write that was not made changes nothing."""
-    match ticked.saved:
-        case ports.SaveResult.PRUNED:
-            return entry.pruned()
-        case ports.SaveResult.SAVED:
-            return None
-        case _:
-            return ticked.memory.current.blocked
 
 
 def _spread(uid: ids.WatchUid) -> float:

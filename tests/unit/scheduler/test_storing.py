@@ -103,6 +103,14 @@ async def test_the_pause_of_a_retry_is_never_longer_than_a_minute(office: Office
         assert office.names("store") == [ports.SaveResult.FAILED] * 12 + [ports.SaveResult.SAVED]
 
 
+async def test_an_outage_of_days_is_survived(office: Office) -> None:
+    office.store.answers = [ports.SaveResult.FAILED] * 1500
+    async with office.open():
+        await office.enrol(gauges.watch(cadence=enrolment.Cadence(360000, 360000)))
+        await office.clock.advance(1500 * 60)
+        assert office.names("store") == [ports.SaveResult.FAILED] * 1500 + [ports.SaveResult.SAVED]
+
+
 async def test_a_status_that_comes_back_pruned_blocks_the_watch_and_says_so_at_once(office: Office) -> None:
     office.provider.show("a", "now:conflict")
     office.store.answers = [ports.SaveResult.PRUNED] * 3
