@@ -23,8 +23,21 @@ exit code gives the turn back, which is then offered once again."""
 @click.command(name="attach", short_help="Attach a session that runs a command for each turn.", epilog=EPILOG)
 @click.argument("name", metavar="SESSION")
 @click.argument("arguments", metavar="-- COMMAND…", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("-n", "--namespace", default="default", envvar="VIGIL_NAMESPACE", show_default=True)
-@click.option("--url", default="http://127.0.0.1:8090", envvar="VIGIL_SIDECAR_URL", show_default=True)
+@click.option(
+    "-n",
+    "--namespace",
+    default="default",
+    envvar="VIGIL_NAMESPACE",
+    show_default=True,
+    help="The namespace of the session, which is that of its Watches.",
+)
+@click.option(
+    "--url",
+    default="http://127.0.0.1:8090",
+    envvar="VIGIL_SIDECAR_URL",
+    show_default=True,
+    help="The sidecar: http://, https:// or unix:///path.",
+)
 @click.option(
     "--token-file",
     envvar="VIGIL_SIDECAR_TOKEN_FILE",

@@ -38,22 +38,22 @@ async def serving(
     rules = turns.Rules()
     data = state_dir / _SIDECAR
     try:
-        listening = server.listen(*_address(listen))
-        url = f"http://{settings.Address(*listening.getsockname()[:2])}"
-        notifications = notify.Notifications(notify.HttpNotifier(guarded), notify.FileReceivers({}, folder))
-        sidecar = service.Service(
-            sql.SqlStore.file(data / "sidecar.db", rules),
-            clock,
-            evidence.Evidence(data / "evidence"),
-            rules=rules,
-            notifications=notifications,
-            base_url=url,
-        )
-        token = _published(state_dir, url)
-        authenticator = auth.StaticTokens({token: auth.EVERYTHING})
-        made = app.create_app(sidecar, authenticator, prometheus_client.CollectorRegistry())
-        async with sidecar.running(), server.serving(made, sidecar, listening):
-            yield Embedded(sidecar, url)
+        with server.listen(*_address(listen)) as listening:
+            url = f"http://{settings.Address(*listening.getsockname()[:2])}"
+            notifications = notify.Notifications(notify.HttpNotifier(guarded), notify.FileReceivers({}, folder))
+            sidecar = service.Service(
+                sql.SqlStore.file(data / "sidecar.db", rules),
+                clock,
+                evidence.Evidence(data / "evidence"),
+                rules=rules,
+                notifications=notifications,
+                base_url=url,
+            )
+            token = _published(state_dir, url)
+            authenticator = auth.StaticTokens({token: auth.EVERYTHING})
+            made = app.create_app(sidecar, authenticator, prometheus_client.CollectorRegistry())
+            async with sidecar.running(), server.serving(made, sidecar, listening):
+                yield Embedded(sidecar, url)
     except (server.ListenError, port.StoreError) as error:
         raise SidecarError(str(error)) from error
 
