@@ -12,7 +12,7 @@ from tests.e2e import proxy, scene, stack
 RELEASE_NAMESPACE = "vigil-e2e"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def release(control_plane: plane.ControlPlane) -> Generator[str]:
     """The chart with no replicas: CRD, ServiceAccount and rights; gives the namespace of the release."""
     control_plane.kubectl("create", "namespace", RELEASE_NAMESPACE)
@@ -31,11 +31,14 @@ def faults(control_plane: plane.ControlPlane) -> Generator[proxy.Proxy]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shared(
     control_plane: plane.ControlPlane, release: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[tuple[stack.Stack, proxy.Proxy]]:
-    """A stack that tests share, each in a namespace of its own, and the proxy in front of its API server."""
+    """A stack that tests share, each in a namespace of its own, and the proxy in front of its API server.
+
+    It ends with this package: its operator would work on the Watches of the tests that come after it.
+    """
     with proxy.before_api_server(control_plane) as api:
         kubeconfig = control_plane.service_account_kubeconfig(release, "vigil", server=api.url)
         running = stack.Stack(control_plane, kubeconfig, tmp_path_factory.mktemp("stack"))

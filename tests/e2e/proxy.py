@@ -17,6 +17,7 @@ from tests.controlplane import plane
 
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "upgrade", "content-length", "host", "content-encoding"}
 WATCHES = "/apis/vigil.dev/v1alpha1"
+STREAM_SECONDS = 10.0
 TLS_CLOSE_SECONDS = 0.25
 """aiohttp closes its TLS connections some turns of the loop later, and has no way to wait for that."""
 
@@ -130,7 +131,7 @@ class Proxy:
         self._down = False
         self._lag = 0.0
         self._open: dict[int, web.Request] = {}
-        self._streams: set[asyncio.Event] = set()
+        self._streams: dict[asyncio.Event, web.Request] = {}
         self._expire: set[asyncio.Event] = set()
         self._started = threading.Event()
         self._loop: asyncio.AbstractEventLoop
@@ -197,7 +198,8 @@ class Proxy:
             self._lag = 0.0
 
     def expire_streams(self) -> None:
-        """End every open watch stream with 410 Gone inside the stream."""
+        """End every open watch stream with 410 Gone inside the stream; waits for the first one."""
+        self.wait_for_stream()
         self._loop.call_soon_threadsafe(self._expire_all)
 
     def seen(self, since: float = 0.0) -> list[Seen]:
@@ -213,9 +215,17 @@ class Proxy:
         prefixes = tuple(f"/apis/{group}/v1/namespaces/{namespace}/" for group in ("apps", "batch"))
         return [one for one in self.seen(since) if one.method == "GET" and one.path.startswith(prefixes)]
 
+    def wait_for_stream(self) -> None:
+        """Wait until a watch stream is open, which is some time after kopf is ready."""
+        deadline = time.monotonic() + STREAM_SECONDS
+        while not self.streams():
+            assert time.monotonic() < deadline, "nobody watches"
+            time.sleep(0.05)
+
     def streams(self) -> int:
         """How many watch streams are open."""
-        return len(self._streams)
+        open_ = [one.transport for one in list(self._streams.values())]
+        return sum(1 for one in open_ if one is not None and not one.is_closing())
 
     # --- how it works ----------------------------------------------------------------------------------------------
 
@@ -310,7 +320,7 @@ class Proxy:
         response = web.StreamResponse(status=upstream.status, headers=headers)
         await response.prepare(request)
         cut = asyncio.Event()
-        self._streams.add(cut)
+        self._streams[cut] = request
         copying = asyncio.create_task(self._copy(upstream, response))
         waiting = asyncio.create_task(cut.wait())
         try:
@@ -322,7 +332,7 @@ class Proxy:
             elif cut.is_set():
                 _abort(request)
         finally:
-            self._streams.discard(cut)
+            self._streams.pop(cut, None)
             for task in (copying, waiting):
                 task.cancel()
             await asyncio.gather(copying, waiting, return_exceptions=True)
