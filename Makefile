@@ -38,8 +38,13 @@ test: setup ## Run every test, end-to-end included; the first run builds the con
 test-fast: setup ## Run the tests that need no control plane
 	@$(RUN) pytest -m "not e2e" --ignore=tests/controlplane
 
+.PHONY: coverage
+coverage: setup ## Check that every branch of the decision and of the state is tested
+	@$(RUN) pytest -q tests/unit/decision tests/unit/state --cov=vigil.decision --cov=vigil.state --cov-branch \
+		--cov-config=/dev/null --cov-report=term-missing:skip-covered --cov-fail-under=100
+
 .PHONY: check
-check: lint types verify test ## Do everything that CI does
+check: lint types verify coverage test ## Do everything that CI does
 
 .PHONY: lint
 lint: setup ## Check style, layers and the shape of the tree

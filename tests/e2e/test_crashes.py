@@ -86,13 +86,13 @@ def test_a_wake_waits_in_flight_while_the_sidecar_is_down(attended: scene.Scene)
     )
     engine = attended.engine("api")
     assert engine["inFlight"] is not None
-    assert [memory["alerted"] for memory in engine["subjects"].values()] == [[]]
+    assert ["alerted" in memory for memory in engine["subjects"]] == [False]
     assert attended.stack.measured('vigil_undelivered_wakes{reason="Unreachable"}') >= 1
     attended.stack.start_sidecar()
     attended.wait_for_turns("api", 1, 40.0)
     one_turn(attended)
     assert attended.turns("api")[0]["wake"] == engine["inFlight"]["id"]
-    assert [len(memory["alerted"]) for memory in attended.engine("api")["subjects"].values()] == [1]
+    assert [len(memory["alerted"]) for memory in attended.engine("api")["subjects"]] == [1]
     assert attended.stack.measured('vigil_undelivered_wakes{reason="Unreachable"}') == 0
 
 

@@ -7,16 +7,20 @@ from typing import Final
 from vigil.decision import rules, step
 from vigil.model import ids, limits, readings, states, verdicts
 
-CHAIN: Final[tuple[Callable[[step.Step], step.Step], ...]] = (
-    rules.revision,
-    rules.hold,
-    rules.withhold,
-    rules.terminal,
-    rules.budget,
-    rules.mask,
-    rules.in_flight,
-    rules.immediate,
-    rules.coalesce,
+CHAIN: Final[tuple[Callable[[step.Step], None], ...]] = (
+    rules.revision,  # 1
+    rules.hold,  # 2
+    rules.withhold,  # 3
+    rules.terminal,  # 4
+    rules.budget,  # 5
+    rules.mask,  # 8: what is news, which rule 6 asks
+    rules.in_flight,  # 6
+    rules.silence,  # 7
+    rules.immediate,  # 9
+    rules.coalesce,  # 10
+    rules.floor,  # 11
+    rules.stall,  # 12
+    rules.blind,  # 13
 )
 
 
@@ -36,5 +40,16 @@ def decide(entries: readings.Reading, prior_state: states.State, limits_: limits
     """
     tick = step.begin(entries, prior_state, limits_, now)
     for rule in CHAIN:
-        tick = rule(tick)
-    return Decision(rules.quiet(tick) if tick.verdict is None else tick.verdict, tick.state)
+        rule(tick)
+    verdict = rules.quiet(tick) if tick.verdict is None else tick.verdict
+    _count_quiet(tick, verdict)
+    return Decision(verdict, tick.state())
+
+
+def _count_quiet(tick: step.Step, verdict: verdicts.Verdict) -> None:
+    """Rule 11 counts the quiet ticks in a row, whatever made them quiet."""
+    if not isinstance(verdict, verdicts.Quiet) or tick.limits.policy.floor_ticks <= 0:
+        tick.floor, tick.floor_since = 0, None
+    else:
+        tick.floor += 1
+        tick.floor_since = tick.now if tick.floor_since is None else min(tick.floor_since, tick.now)

@@ -1,29 +1,46 @@
-"""The one digest of the decision: the name of a wake."""
+"""The digests of the decision: the name of a wake, and what a stall is measured by."""
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 
-from vigil.model import ids, states, verdicts
+from vigil.model import ids, verdicts
 
-_LENGTH = 32
+_LENGTH: Final = 32
 
 
 def wake_id(
-    state: states.State, reason: str, identities: Iterable[verdicts.Identity], spell: ids.Instant | None = None
+    watch: ids.WatchUid,
+    reason: str,
+    told: Mapping[verdicts.Identity, ids.Instant | None],
+    spells: Iterable[tuple[str, ids.Instant]],
+    repeats: tuple[int, int],
 ) -> ids.WakeId:
     """Name a wake so that the same news has the same name after any crash, and a repeat has another.
 
-    It is made of the Watch, the reason, the identities with the stamps that they replace, how many wakes have ended
-    without a stamp since the last one that stamped, and how many stamps were dropped: news whose stamp is forgotten
-    would else have the name of the wake that told it. A wake without entries has the start of its spell in their place.
+    It is made of the Watch, the reason, the identities with the stamps that they replace (`told`), the starts of what
+    else it is about, and `repeats`: how many wakes have ended without a stamp since the last one that stamped, and how
+    many stamps were dropped: news whose stamp is forgotten would else have the name of the wake that told it.
     """
-    told = [
-        [*identity, stamp.at if (stamp := state.subject(identity.subject).alerted.get(identity)) else None]
-        for identity in sorted(identities, key=sort_key)
-    ]
-    parts = [state.watch, reason, told or spell, state.unstamped, state.forgotten]
-    return ids.WakeId(hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_LENGTH])
+    rows = [[*identity, told[identity]] for identity in sorted(told, key=sort_key)]
+    return ids.WakeId(_digest(json.dumps([watch, reason, rows, sorted(spells), *repeats])))
+
+
+def open_digest(identities: Iterable[verdicts.Identity], revisions: Iterable[tuple[str, str]]) -> str:
+    """What is open and where the subjects stand, whatever the order: two reads with the same digest show the same."""
+    # The representation of a tuple of texts is unambiguous, and much faster than JSON.
+    rows = sorted(repr(tuple(identity)) for identity in identities)
+    return _digest("\n".join([*rows, repr(sorted(revisions))]))
+
+
+def short(text: str) -> str:
+    """A text that a kind gives as a digest, or a digest of it where it is long: the memory of a Watch is bounded."""
+    return text if len(text) <= _LENGTH * 2 else _digest(text)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_LENGTH]
 
 
 def sort_key(identity: verdicts.Identity) -> tuple[str, str, bool, str, str]:

@@ -1,109 +1,171 @@
 """How a wake is put in flight and amended: the one place that makes a wake of entries."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from vigil.decision import digests, step
-from vigil.model import observations, states, verdicts, wakes
+from vigil.model import ids, observations, states, verdicts, wakes
 
-BRIEF_LIMIT = 300
+BRIEF_LIMIT: Final = 300
+BLOCKED: Final = "blocked"
+"""The reason of the one notice about a failure that retrying does not heal."""
 
 
-def send_wake(tick: step.Step, reason: verdicts.WakeReason, identities: Iterable[verdicts.Identity]) -> step.Step:
+def send_wake(
+    tick: step.Step,
+    reason: verdicts.WakeReason,
+    identities: Iterable[verdicts.Identity],
+    spells: Collection[tuple[str, ids.Instant]] = (),
+) -> None:
     """Put a wake with these entries in flight; they leave the window."""
+    if tick.flown is not None:
+        take_back(tick)
     chosen = sorted(set(identities), key=digests.sort_key)
     entries = tuple(_entry(tick, identity) for identity in chosen)
-    wake = states.InFlight(
-        id=digests.wake_id(tick.state, reason.value, chosen),
-        decided_at=tick.now,
-        versions=(states.Version(1, wakes.WakeType.WAKE, reason.value),),
-        sent=tuple(_sent(tick, entry, 1) for entry in entries),
-    )
-    window = {identity: member for identity, member in tick.state.window.items() if identity not in set(chosen)}
-    sent = tick.with_state(in_flight=wake, window=window)
-    return dataclasses.replace(sent, verdict=verdicts.Wake(entries, brief_of(entries), reason))
+    _fly(tick, states.Version(1, wakes.WakeType.WAKE, reason.value), entries, spells)
+    tick.leave_window(chosen)
+    tick.verdict = verdicts.Wake(entries, brief_of(entries), reason)
 
 
-def send_terminal(tick: step.Step, ends: Sequence[verdicts.Entry], owed: Sequence[states.Sent]) -> step.Step:
+def send_terminal(tick: step.Step, ends: Sequence[verdicts.Entry], owed: Sequence[states.Sent]) -> None:
     """Put the TERMINAL entries in flight, alone, and retire their subjects; an unclaimed wake becomes this one."""
     entries = tuple(
         sorted([*ends, *(_owed_entry(one) for one in owed)], key=lambda entry: digests.sort_key(entry.identity))
     )
-    flown = tick.state.in_flight
+    flown = tick.flown
     if flown is not None and flown.current.type is wakes.WakeType.TERMINAL:
         before = [_owed_entry(one) for one in flown.present]
         outcome = worst(entry.observation.outcome for entry in [*entries, *before])
     else:
         outcome = worst(entry.observation.outcome for entry in entries)
-    retired = _retired(tick, ends)
-    verdict = verdicts.Terminal(entries, worst(entry.observation.outcome for entry in entries))
-    flying = _become(retired, wakes.WakeType.TERMINAL, outcome.value.lower(), entries)
-    return dataclasses.replace(flying.with_state(owed=()), verdict=verdict)
+    _retire(tick, ends)
+    _become(tick, wakes.WakeType.TERMINAL, outcome.value.lower(), entries)
+    tick.owed = ()
+    tick.verdict = verdicts.Terminal(entries, worst(entry.observation.outcome for entry in entries))
 
 
-def send_stop(tick: step.Step, reason: verdicts.StopReason) -> step.Step:
-    """End the Watch and put its notice in flight; a wake that nobody claimed becomes the notice, an end goes first."""
-    flown = tick.state.in_flight
-    if flown is not None and flown.current.type is wakes.WakeType.TERMINAL:
-        stopped = tick.with_state(ended=reason, owed_notice=True)
-    else:
-        ended = tick.with_state(ended=reason, owed_notice=False)
-        stopped = _become(ended, wakes.WakeType.NOTICE, reason.value, ())
-    return dataclasses.replace(stopped, verdict=verdicts.Stop(reason))
+def send_stop(tick: step.Step, reason: verdicts.StopReason) -> None:
+    """End the Watch, and put its notice in flight: an end goes first, and a silence holds the notice back.
+
+    A wake that nobody claimed becomes the notice, or is taken back in a silence.
+    """
+    flown = tick.flown
+    tick.ended, tick.verdict = reason, verdicts.Stop(reason)
+    ends = flown is not None and flown.current.type is wakes.WakeType.TERMINAL
+    tick.owed_notice = ends or tick.silenced
+    if not tick.owed_notice:
+        _become(tick, wakes.WakeType.NOTICE, reason.value, ())
+    elif not ends and flown is not None:
+        take_back(tick)
 
 
-def amend(tick: step.Step, flown: states.InFlight) -> step.Step:
+def send_blocked(tick: step.Step, blocked: states.Blocked) -> None:
+    """Put the notice in flight that the Watch is Blocked: it starts no turn, is no verdict, and gives way to any."""
+    _fly(tick, states.Version(1, wakes.WakeType.NOTICE, BLOCKED), (), [(BLOCKED, blocked.since)])
+
+
+def amend(tick: step.Step, flown: states.InFlight) -> None:
     """Let what is news join an unclaimed wake and what has cleared leave it; an emptied wake is taken back."""
     version = flown.sequence + 1
     kept = {sent.identity for sent in flown.present if _still(tick, sent)}
     sent = tuple(_left(one, version) if one.left is None and one.identity not in kept else one for one in flown.sent)
     fresh = sorted((identity for identity in tick.news if identity not in kept), key=digests.sort_key)
     joined = tuple(_sent(tick, tick.news[identity], version) for identity in fresh)
-    if not kept and not joined:
-        return take_back(tick)
-    window = {identity: member for identity, member in tick.state.window.items() if identity not in set(fresh)}
-    changed = bool(joined) or sent != flown.sent
-    amended = dataclasses.replace(flown, sent=(*sent, *joined), sequence=version) if changed else flown
-    return dataclasses.replace(tick.with_state(in_flight=amended, window=window), closed=True)
+    about_nothing = not flown.sent and not spell_over(tick, flown)
+    if not kept and not joined and not about_nothing:
+        take_back(tick)
+        return
+    tick.leave_window(fresh)
+    if joined or sent != flown.sent:
+        tick.flown = dataclasses.replace(flown, sent=(*sent, *joined), sequence=version)
+    tick.closed = True
 
 
-def take_back(tick: step.Step) -> step.Step:
+def spell_over(tick: step.Step, flown: states.InFlight) -> bool:
+    """Whether what a wake about no entry tells is true no longer."""
+    match flown.current.reason:
+        case verdicts.WakeReason.BLIND:
+            return not any(tick.subject(ids.SubjectId(name)).failing == since for name, since in flown.spells)
+        case verdicts.WakeReason.STALLED:
+            return tick.complete and all(digest != tick.digest for digest, _ in flown.spells)
+        case _:
+            return False
+
+
+def take_back(tick: step.Step) -> None:
     """Take an unclaimed wake back: it ends without a stamp, so that a repeat has another id."""
-    return tick.with_state(in_flight=None, unstamped=tick.state.unstamped + 1)
+    tick.flown, tick.unstamped = None, tick.unstamped + 1
 
 
-def remembered(state: states.State, identity: verdicts.Identity) -> bool:
+def remembered(tick: step.Step, identity: verdicts.Identity) -> bool:
     """Whether an entry is still one of the Watch's: its subject is watched, not retired, and at this revision."""
-    memory = state.subjects.get(identity.subject)
+    memory = tick.subjects.get(identity.subject)
     return memory is not None and memory.retired is None and identity.revision in (None, memory.revision)
+
+
+def contradicted(tick: step.Step, subject: ids.SubjectId) -> bool:
+    """Whether a claim of this subject cannot be made in this tick: something else is open, in question, or unread."""
+    result, memory = tick.results.get(subject), tick.subject(subject)
+    if result is None:
+        return False
+    return not result.complete or bool(memory.parked) or any(_open_still(tick, memory, subject))
+
+
+def _open_still(tick: step.Step, memory: states.SubjectState, subject: ids.SubjectId) -> Iterator[bool]:
+    for entry in tick.of_subject(subject):
+        said = memory.dispositions.get(entry.identity)
+        dispatched = said is not None and said.disposition is wakes.Disposition.DISPATCHED
+        yield not entry.observation.claim and not dispatched
 
 
 def _still(tick: step.Step, sent: states.Sent) -> bool:
     """Whether an entry of an unclaimed wake still belongs there; a read that is not complete proves no absence."""
     identity = sent.identity
     if identity in tick.entries:
+        if not sent.stamps:
+            # It was masked when a floor or a stall told it, and is told there for being open.
+            return True
         return identity in tick.news or (identity in tick.unserved and not tick.results[identity.subject].complete)
-    if not remembered(tick.state, identity) or (sent.claim and identity.subject in tick.contradicted):
+    if not remembered(tick, identity) or (sent.claim and contradicted(tick, identity.subject)):
         return False
     result = tick.results.get(identity.subject)
     proven = result is not None and result.complete
     return not proven or (identity.revision is None and identity not in tick.lapsed)
 
 
-def _become(tick: step.Step, type_: wakes.WakeType, reason: str, entries: Sequence[verdicts.Entry]) -> step.Step:
+def _fly(
+    tick: step.Step,
+    version: states.Version,
+    entries: Sequence[verdicts.Entry],
+    spells: Collection[tuple[str, ids.Instant]],
+) -> None:
+    told = {entry.identity: _stamp(tick, entry.identity) for entry in entries}
+    repeated = [(name, blind) for name, _ in spells if (blind := tick.subject(ids.SubjectId(name)).blind) is not None]
+    starts, repeats = [*spells, *repeated], (tick.unstamped, tick.forgotten)
+    tick.flown = states.InFlight(
+        id=digests.wake_id(tick.prior.watch, version.reason, told, starts, repeats),
+        decided_at=tick.now,
+        versions=(version,),
+        sent=tuple(_sent(tick, entry, 1) for entry in entries),
+        spells=tuple(spells),
+    )
+
+
+def _stamp(tick: step.Step, identity: verdicts.Identity) -> ids.Instant | None:
+    stamp = tick.subject(identity.subject).alerted.get(identity)
+    return None if stamp is None else stamp.at
+
+
+def _become(tick: step.Step, type_: wakes.WakeType, reason: str, entries: Sequence[verdicts.Entry]) -> None:
     """Make a new wake of these entries, or the next version of the unclaimed one, whose own entries wait again."""
-    flown = tick.state.in_flight
+    flown = tick.flown
     if flown is None:
-        wake = states.InFlight(
-            id=digests.wake_id(tick.state, reason, [entry.identity for entry in entries], tick.state.started),
-            decided_at=tick.now,
-            versions=(states.Version(1, type_, reason),),
-            sent=tuple(_sent(tick, entry, 1) for entry in entries),
-        )
-        return tick.with_state(in_flight=wake)
+        _fly(tick, states.Version(1, type_, reason), entries, () if entries else [("", tick.started)])
+        return
     version, joining = flown.sequence + 1, {entry.identity for entry in entries}
     stays = {one.identity for one in flown.present if one.outcome is not None} - joining
-    wake = dataclasses.replace(
+    tick.flown = dataclasses.replace(
         flown,
         decided_at=tick.now,
         versions=(*flown.versions, states.Version(version, type_, reason)),
@@ -113,29 +175,28 @@ def _become(tick: step.Step, type_: wakes.WakeType, reason: str, entries: Sequen
         ),
         sequence=version,
     )
-    return tick.with_state(in_flight=wake, window={**tick.state.window, **waiting(flown.present)})
+    tick.window.update(waiting(flown.present))
 
 
-def waiting(sent: Iterable[states.Sent]) -> dict[verdicts.Identity, states.Member]:
-    """The entries as members of the window, at their old stamps; an end does not wait there."""
-    return {one.identity: states.Member(one.identity, one.since, one.claim) for one in sent if one.outcome is None}
-
-
-def _retired(tick: step.Step, ends: Sequence[verdicts.Entry]) -> step.Step:
-    """The step with the subjects of these entries retired, and the Watch ended when none is left."""
-    by_subject = {entry.identity.subject for entry in ends}
-    changes = {
-        subject: dataclasses.replace(
-            tick.state.subject(subject),
-            retired=worst(entry.observation.outcome for entry in ends if entry.identity.subject == subject),
-        )
-        for subject in by_subject
+def waiting(sent: Iterable[states.Sent]) -> Mapping[verdicts.Identity, states.Member]:
+    """The entries as members of the window, at their old stamps; an end, and what was masked, does not wait there."""
+    return {
+        one.identity: states.Member(one.identity, one.since, one.claim)
+        for one in sent
+        if one.outcome is None and one.stamps
     }
-    done = tick.with_subjects(changes)
-    alive = [subject for subject in tick.reading if subject not in by_subject]
-    if alive or done.state.ended is not None:
-        return done
-    return done.with_state(ended=worst(memory.retired for memory in done.state.subjects.values()))
+
+
+def _retire(tick: step.Step, ends: Sequence[verdicts.Entry]) -> None:
+    """Retire the subjects of these entries, and end the Watch when none is left."""
+    by_subject = {entry.identity.subject for entry in ends}
+    for subject in by_subject:
+        outcome = worst(entry.observation.outcome for entry in ends if entry.identity.subject == subject)
+        tick.subjects[subject] = dataclasses.replace(tick.subject(subject), retired=outcome)
+    known = {*tick.reading, *tick.subjects}
+    alive = any(tick.subject(subject).retired is None for subject in known)
+    if not alive and tick.ended is None:
+        tick.ended = worst(memory.retired for memory in tick.subjects.values())
 
 
 def worst(outcomes: Iterable[observations.Outcome | None]) -> observations.Outcome:
@@ -170,16 +231,19 @@ def _owed_entry(one: states.Sent) -> verdicts.Entry:
 
 
 def _sent(tick: step.Step, entry: verdicts.Entry, version: int) -> states.Sent:
-    member = tick.state.window.get(entry.identity)
-    end = entry.observation.severity is observations.Severity.TERMINAL
+    identity, seen = entry
+    member = tick.window.get(identity)
+    end = seen.severity is observations.Severity.TERMINAL
     return states.Sent(
-        identity=entry.identity,
+        identity=identity,
         since=tick.now if member is None else member.since,
         at=tick.now,
         joined=version,
-        outcome=entry.observation.outcome if end else None,
-        brief=entry.observation.brief[:BRIEF_LIMIT] if end else "",
-        claim=entry.observation.claim or (member is not None and member.claim),
+        outcome=seen.outcome if end else None,
+        brief=seen.brief[:BRIEF_LIMIT] if end else "",
+        claim=seen.claim or (member is not None and member.claim),
+        stamps=end or identity in tick.news or member is not None,
+        detail=digests.short(seen.detail),
     )
 
 

@@ -3,8 +3,11 @@
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping
 
-from vigil.decision import flight
-from vigil.model import ids, limits, states, verdicts, wakes
+from vigil.decision import digests, flight, questions
+from vigil.model import ids, limits, observations, states, verdicts, wakes
+
+Shown = Mapping[verdicts.Identity, observations.Observation]
+"""What the latest reading shows."""
 
 
 def held(state: states.State, wake: ids.WakeId, sequence: int) -> states.State:
@@ -52,7 +55,7 @@ def ended(
     state: states.State,
     event: wakes.OutcomeEvent,
     limits_: limits.Limits,
-    shown: Collection[verdicts.Identity] = (),
+    shown: Shown = states.EMPTY,
 ) -> states.State:
     """The state after the outcome of the wake in flight; the outcome of any other wake changes nothing.
 
@@ -81,14 +84,39 @@ def _stamped(state: states.State, flown: states.InFlight, limits_: limits.Limits
     accepted = limits_.policy.confirm is limits.Confirm.DELIVERED
     for one in flown.present:
         memory = subjects.get(one.identity.subject)
-        if memory is None or one.identity.revision not in (None, memory.revision):
-            continue
-        alerted = {**memory.alerted, one.identity: states.Stamp(at=one.at, shown=one.last_shown)}
-        said = dict(memory.dispositions)
-        if accepted:
-            said[one.identity] = states.Disposed(wakes.Disposition.DISPATCHED, shown=one.last_shown)
-        subjects[one.identity.subject] = dataclasses.replace(memory, alerted=alerted, dispositions=said)
-    return dataclasses.replace(state, subjects=subjects, unstamped=0)
+        if memory is not None and one.identity.revision in (None, memory.revision):
+            subjects[one.identity.subject] = _told(memory, one, accepted)
+    return _spell_told(dataclasses.replace(state, subjects=subjects, unstamped=0), flown)
+
+
+def _told(memory: states.SubjectState, one: states.Sent, accepted: bool) -> states.SubjectState:
+    identity = one.identity
+    alerted, said, answered = dict(memory.alerted), dict(memory.dispositions), dict(memory.answered)
+    if one.stamps:
+        alerted[identity] = states.Stamp(at=one.at, shown=one.last_shown)
+    if accepted and identity not in memory.parked and (one.stamps or identity in alerted):
+        said[identity] = states.Disposed(wakes.Disposition.DISPATCHED, shown=one.last_shown)
+    if identity in answered:
+        answered[identity] = answered[identity]._replace(answer="")
+    return dataclasses.replace(memory, alerted=alerted, dispositions=said, answered=answered)
+
+
+def _spell_told(state: states.State, flown: states.InFlight) -> states.State:
+    """What else the wake told: that subjects are blind, that the Watch is stalled, or that it is Blocked."""
+    match flown.current.reason:
+        case verdicts.WakeReason.BLIND:
+            subjects = dict(state.subjects)
+            for name, failing in flown.spells:
+                memory = state.subject(ids.SubjectId(name))
+                if memory.failing == failing:
+                    subjects[ids.SubjectId(name)] = dataclasses.replace(memory, blind=flown.decided_at)
+            return dataclasses.replace(state, subjects=subjects)
+        case verdicts.WakeReason.STALLED if state.stall is not None and (state.stall.digest in dict(flown.spells)):
+            return dataclasses.replace(state, stall=dataclasses.replace(state.stall, told=True))
+        case flight.BLOCKED if state.blocked is not None and state.blocked.since in dict(flown.spells).values():
+            return dataclasses.replace(state, blocked=dataclasses.replace(state.blocked, told=True))
+        case _:
+            return state
 
 
 def _given_back(state: states.State, flown: states.InFlight) -> states.State:
@@ -103,35 +131,36 @@ def _given_back(state: states.State, flown: states.InFlight) -> states.State:
     )
 
 
-def _disposed(
-    state: states.State, flown: states.InFlight, event: wakes.OutcomeEvent, shown: Collection[verdicts.Identity]
-) -> states.State:
+def _disposed(state: states.State, flown: states.InFlight, event: wakes.OutcomeEvent, shown: Shown) -> states.State:
     """What the agent said of the entries of its wake, else of those of the latest reading; `open` takes it back."""
-    of_wake = {one.identity: one.last_shown for one in flown.present}
+    of_wake = {one.identity: (one.last_shown, one.detail) for one in flown.present}
     read_at = event.at if state.last_tick is None else state.last_tick
-    of_reading = dict.fromkeys(shown, read_at)
-    subjects: dict[ids.SubjectId, states.SubjectState] = dict(state.subjects)
+    of_reading = {identity: (read_at, digests.short(seen.detail)) for identity, seen in shown.items()}
     for said in event.dispositions:
-        bound = {one: at for one, at in of_wake.items() if _names(said, one)} or of_reading
-        for identity, at in bound.items():
-            memory = subjects.get(identity.subject)
-            if memory is not None and _names(said, identity):
-                told = _with(memory.dispositions, identity, said, at)
-                subjects[identity.subject] = dataclasses.replace(memory, dispositions=told)
-    return dataclasses.replace(state, subjects=subjects)
+        bound = {one: rest for one, rest in of_wake.items() if _names(said, one)} or of_reading
+        for identity, (at, detail) in bound.items():
+            if identity.subject in state.subjects and _names(said, identity):
+                state = _said(state, identity, said, at, detail)
+    return state
 
 
 def _names(said: wakes.DispositionOf, identity: verdicts.Identity) -> bool:
     return identity.key == said.key and said.subject in ("", identity.subject)
 
 
-def _with(
-    dispositions: Mapping[verdicts.Identity, states.Disposed],
-    identity: verdicts.Identity,
-    said: wakes.DispositionOf,
-    at: ids.Instant,
-) -> Mapping[verdicts.Identity, states.Disposed]:
-    others = {other: told for other, told in dispositions.items() if other != identity}
-    if said.disposition is wakes.Disposition.OPEN:
-        return others
-    return {**others, identity: states.Disposed(said.disposition, at, said.invariant)}
+def _said(
+    state: states.State, identity: verdicts.Identity, said: wakes.DispositionOf, at: ids.Instant, detail: str
+) -> states.State:
+    """The memory with one disposition of one entry."""
+    memory = state.subject(identity.subject)
+    others = {other: told for other, told in memory.dispositions.items() if other != identity}
+    if said.disposition is wakes.Disposition.PARKED:
+        after = questions.park(memory, identity, said.question or said.key, detail)
+    elif said.disposition is not wakes.Disposition.OPEN:
+        told = states.Disposed(said.disposition, at, said.invariant)
+        after = dataclasses.replace(memory, dispositions={**others, identity: told})
+    elif identity in memory.parked:
+        return questions.take_back(state, memory.parked[identity].question)
+    else:
+        after = dataclasses.replace(memory, dispositions=others)
+    return dataclasses.replace(state, subjects={**state.subjects, identity.subject: after})

@@ -1,9 +1,9 @@
-"""What a new generation of a Watch means for its memory."""
+"""What a new generation of a Watch, and a new value of its annotation `vigil.dev/reset`, mean for its memory."""
 
 import dataclasses
 from collections.abc import Collection
 
-from vigil.decision import flight
+from vigil.decision import flight, questions
 from vigil.model import ids, states, verdicts
 
 
@@ -19,17 +19,13 @@ def rearm(
     if state.generation == generation and state.purpose == purpose:
         return state
     changed = bool(state.purpose) and state.purpose != purpose
-    kept = {
-        name: dataclasses.replace(memory, retired=None) if changed else memory
-        for name, memory in state.subjects.items()
-        if name in subjects
-    }
+    known = _without_questions_of(state, [name for name in state.subjects if name not in subjects])
+    stopped = isinstance(state.ended, verdicts.StopReason)
+    kept = {name: _rearmed(memory, changed, stopped) for name, memory in known.subjects.items() if name in subjects}
     ended = {name: memory.retired for name, memory in kept.items() if memory.retired is not None}
     finished = bool(ended) and ended.keys() == set(subjects)
-    dropped = sum(len(memory.alerted) for name, memory in state.subjects.items() if name not in kept)
-    stopped = isinstance(state.ended, verdicts.StopReason)
     return dataclasses.replace(
-        state,
+        known,
         generation=generation,
         purpose=purpose,
         subjects=kept,
@@ -38,5 +34,47 @@ def rearm(
         ended=flight.worst(ended.values()) if finished else None,
         owed=tuple(one for one in state.owed if one.identity.subject in ended),
         owed_notice=False,
-        forgotten=state.forgotten + dropped,
+        forgotten=known.forgotten + sum(_stamps(known, name) for name in known.subjects if name not in kept),
+        stall=None if stopped else state.stall,
+        blocked=None,
+    )
+
+
+def _rearmed(memory: states.SubjectState, changed: bool, stopped: bool) -> states.SubjectState:
+    """The memory of a subject that stays; after a Stop its row of failures begins again, or it would end at once."""
+    armed = dataclasses.replace(memory, retired=None) if changed else memory
+    return dataclasses.replace(armed, errors=0, failing=None, blind=None) if stopped else armed
+
+
+def _without_questions_of(state: states.State, removed: Collection[ids.SubjectId]) -> states.State:
+    """A question is void as a whole when the subject of one of its entries is watched no longer."""
+    for question in {row.question for name in removed for row in state.subject(name).parked.values()}:
+        state = questions.take_back(state, question)
+    return state
+
+
+def _stamps(state: states.State, name: ids.SubjectId) -> int:
+    return len(state.subject(name).alerted)
+
+
+def reset(state: states.State, value: str) -> states.State:
+    """A memory that knows nothing, for a new value of the annotation; the same one for a value that is known.
+
+    The wake in flight stays, since a session may have it: it is told, and what it told when it was claimed is told
+    once more.
+    """
+    if not value or value == state.reset:
+        return state
+    flown = state.in_flight
+    if flown is not None and flown.claimed is not None:
+        flown = questions.unstamped(flown, [one.identity for one in flown.sent])
+    return states.State(
+        state.watch,
+        generation=state.generation,
+        purpose=state.purpose,
+        silence_until=state.silence_until,
+        in_flight=flown,
+        unstamped=state.unstamped,
+        forgotten=state.forgotten + sum(_stamps(state, name) for name in state.subjects),
+        reset=value,
     )

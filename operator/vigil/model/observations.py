@@ -11,6 +11,11 @@ KEY_LIMIT: Final = 200
 _KEY = re.compile(r"\S(?:[^\x00-\x1f\x7f]*\S)?")
 
 
+def is_key(text: str) -> bool:
+    """Whether an entry can have this key."""
+    return len(text) <= KEY_LIMIT and _KEY.fullmatch(text) is not None
+
+
 class Severity(enum.StrEnum):
     """How an entry is delivered."""
 
@@ -62,7 +67,7 @@ class Observation:
     detail: str = ""
 
     def __post_init__(self) -> None:
-        if len(self.key) > KEY_LIMIT or not _KEY.fullmatch(self.key):
+        if not is_key(self.key):
             raise ValueError(f"a key is 1 to {KEY_LIMIT} printable characters without outer blanks, not {self.key!r}")
         if (self.outcome is not None) != (self.severity is Severity.TERMINAL or self.claim):
             raise ValueError(f"{self.key}: an outcome is set if and only if the entry is TERMINAL or a claim")

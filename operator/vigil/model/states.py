@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from vigil.model import ids, observations, verdicts, wakes
 
@@ -28,24 +28,24 @@ class _Empty(Mapping[Any, Any]):
 EMPTY: Final[Mapping[Any, Any]] = _Empty()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Stamp:
-    """When an entry was told (the time of the verdict that sent it), and the last read that showed it."""
+class Stamp(NamedTuple):
+    """When an entry was told (the time of the verdict that sent it), and the last read that showed it.
+
+    A tuple like the other memos of an entry: each read makes all of them anew.
+    """
 
     at: ids.Instant
     shown: ids.Instant
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """Since when an entry stands with this activity unmoved."""
 
     since: ids.Instant
     activity: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Disposed:
+class Disposed(NamedTuple):
     """What an agent said of an entry, and the last read that showed it."""
 
     disposition: wakes.Disposition
@@ -53,21 +53,46 @@ class Disposed:
     invariant: str = ""
 
 
+class Parked(NamedTuple):
+    """An entry under a standing question, with the detail that it had when it was told."""
+
+    question: str
+    detail: str
+
+
+class Answered(NamedTuple):
+    """An entry whose question was answered; `answer` is the text until a wake has told it.
+
+    With this detail it cannot be parked again.
+    """
+
+    detail: str
+    shown: ids.Instant
+    answer: str = ""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class SubjectState:
-    """The memory of one subject; `revision` is None until the first read."""
+    """The memory of one subject; `revision` is None until the first read.
+
+    `read` says that a complete read was had. `errors` counts the failed ticks in a row that count as provider errors,
+    `failing` is when that row began, `blind` when it was last told.
+    """
 
     revision: str | None = None
     alerted: Mapping[verdicts.Identity, Stamp] = EMPTY
     held: Mapping[verdicts.Identity, Held] = EMPTY
     dispositions: Mapping[verdicts.Identity, Disposed] = EMPTY
+    parked: Mapping[verdicts.Identity, Parked] = EMPTY
+    answered: Mapping[verdicts.Identity, Answered] = EMPTY
     retired: observations.Outcome | None = None
+    read: bool = False
     errors: int = 0
-    """Failed ticks in a row that count as provider errors."""
+    failing: ids.Instant | None = None
+    blind: ids.Instant | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """An entry that waits in the window since `since`; a claim can be contradicted by a read that does not show it."""
 
     identity: verdicts.Identity
@@ -94,6 +119,8 @@ class Sent:
     brief: str = ""
     claim: bool = False
     shown: ids.Instant | None = None
+    stamps: bool = True
+    detail: str = ""
 
     @property
     def last_shown(self) -> ids.Instant:
@@ -119,6 +146,8 @@ class InFlight:
     """The one wake of a Watch that has no outcome yet.
 
     `sequence` is its newest version; `claimed` is the version that a session took, None while it can be amended.
+    `spells` are what a wake about no entry is about, each with its start: the subjects that are blind, the digest of
+    the stall, or that the Watch is blocked.
     """
 
     id: ids.WakeId
@@ -127,6 +156,7 @@ class InFlight:
     sent: tuple[Sent, ...]
     sequence: int = 1
     claimed: int | None = None
+    spells: tuple[tuple[str, ids.Instant], ...] = ()
 
     @property
     def current(self) -> Version:
@@ -150,6 +180,49 @@ class Spent:
     active_time: ids.Seconds = 0.0
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Relapses:
+    """How often a key was open, cleared, and open again on another revision; `revision` is the one it was last on."""
+
+    revision: str
+    cleared: bool = False
+    count: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Churn:
+    """Facts for people about how a Watch goes round in circles; no rule looks at them.
+
+    `relapses` are by subject and key. `stream` is that of the last wake, `alternations` how often the next one was of
+    another. `series` is how many entries were open at the end of each of the last revisions (subject, revision,
+    count), the newest last. `rounds` count the dispositions of each invariant.
+    """
+
+    relapses: Mapping[tuple[ids.SubjectId, str], Relapses] = EMPTY
+    stream: str = ""
+    alternations: int = 0
+    series: tuple[tuple[ids.SubjectId, str, int], ...] = ()
+    rounds: Mapping[str, int] = EMPTY
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stall:
+    """How long the same has been open: `ticks` settled ones since `since`; `told` says that a wake told of it."""
+
+    digest: str
+    since: ids.Instant
+    ticks: int = 0
+    told: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Blocked:
+    """Since when a failure stands that retrying does not heal; `told` says that the one notice of it was accepted."""
+
+    since: ids.Instant
+    told: bool = False
+
+
 Ended: TypeAlias = observations.Outcome | verdicts.StopReason
 
 
@@ -160,7 +233,8 @@ class State:
     `started` is when the Watch was armed, None before its first tick; `last_tick` is for active time. `unstamped`
     counts the wakes that ended without a stamp since the last one that stamped, `forgotten` the stamps that were
     dropped: both make the id of a repeat another. `owed` are TERMINAL entries and a Stop's notice that nobody was told
-    yet and that are not in flight.
+    yet and that are not in flight. `floor` counts the quiet ticks in a row since `floor_since`. `reset` is the last
+    value of the annotation that clears all this.
     """
 
     watch: ids.WatchUid
@@ -176,13 +250,19 @@ class State:
     last_tick: ids.Instant | None = None
     ended: Ended | None = None
     silence_until: ids.Instant | None = None
+    stall: Stall | None = None
+    floor: int = 0
+    floor_since: ids.Instant | None = None
+    blocked: Blocked | None = None
+    churn: Churn = Churn()
     generation: int = 0
+    reset: str = ""
     purpose: str = ""
     """A digest of objective and options: a finished Watch is armed again only when they or its subjects change."""
 
     def subject(self, subject: ids.SubjectId) -> SubjectState:
         """The memory of a subject, an empty one if it was never read."""
-        return self.subjects.get(subject, _NEW)
+        return self.subjects.get(subject, NEW)
 
     @property
     def quiet_for_good(self) -> bool:
@@ -190,4 +270,4 @@ class State:
         return self.ended is not None and self.in_flight is None and not self.owed and not self.owed_notice
 
 
-_NEW: Final = SubjectState()
+NEW: Final = SubjectState()

@@ -69,8 +69,7 @@ def identify(subject: ids.SubjectId, result: observations.ProbeResult, seen: obs
     return Identity(subject, seen.key, revision, seen.episode)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """An observation bound to its subject, as it is sent."""
 
     identity: Identity

@@ -58,6 +58,8 @@ def _pace(
 def _moments(known: memory.Memory, now: ids.Instant, rechecks: int) -> Iterator[ids.Instant]:
     """The times at which a verdict can change although the subject does not."""
     policy = known.watch.limits.policy
+    if known.state.silence_until is not None:
+        yield from _ahead(known.state.silence_until, now)
     for member in known.state.window.values():
         yield from _ahead(member.since + policy.coalesce_window, now)
         yield from _ahead(member.since + policy.coalesce_max, now)

@@ -36,6 +36,9 @@ def _state(state: states.State) -> states.State:
         in_flight=None if flown is None else dataclasses.replace(flown, sent=_sent(flown.sent)),
         owed=_sent(state.owed),
         spent=dataclasses.replace(state.spent, active_time=0.0),
+        stall=None if state.stall is None else dataclasses.replace(state.stall, ticks=0),
+        floor=0,
+        floor_since=None,
         last_tick=None,
     )
 
@@ -48,8 +51,9 @@ def _subject(memory: states.SubjectState) -> states.SubjectState:
     return dataclasses.replace(
         memory,
         errors=0,
-        alerted={identity: dataclasses.replace(stamp, shown=0.0) for identity, stamp in memory.alerted.items()},
-        dispositions={identity: dataclasses.replace(said, shown=0.0) for identity, said in memory.dispositions.items()},
+        alerted={identity: stamp._replace(shown=0.0) for identity, stamp in memory.alerted.items()},
+        dispositions={identity: said._replace(shown=0.0) for identity, said in memory.dispositions.items()},
+        answered={identity: told._replace(shown=0.0) for identity, told in memory.answered.items()},
     )
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from vigil.kind import api as kind_api
 from vigil.kind import transport
 from vigil.model import failures, ids, observations, readings, verdicts
-from vigil.tick import enrolment, memory
+from vigil.tick import enrolment, memory, overflow
 
 T = TypeVar("T")
 
@@ -22,7 +22,8 @@ async def gather(before: memory.Memory, reads: Reads, now: ids.Instant) -> memor
     A subject that the reads do not name was not answered for, which is the kind's fault and an `unknown` failure.
     """
     watch = before.watch
-    reading = {target.id: await _observe(watch, reads.get(target.id, _UNANSWERED), now) for target in before.live}
+    observed = {target.id: await _observe(watch, reads.get(target.id, _UNANSWERED), now) for target in before.live}
+    reading = overflow.bounded(observed, before.state, watch.kind.stream_of)
     snapshots = {name: one for name, one in reads.items() if isinstance(one, kind_api.Snapshot)}
     anchors = {name: one.anchor for name, one in snapshots.items() if one.anchor}
     ours = {target.id for target in watch.targets}

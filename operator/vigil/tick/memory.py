@@ -78,18 +78,25 @@ class Memory:
 def begin(watch: enrolment.Enrolment, stored: Stored, now: ids.Instant) -> Memory:
     """The memory of a Watch that is enrolled: what was stored, armed for the generation of the spec."""
     found = stored.state
-    quarantined = found.reason.value if isinstance(found, codec.Quarantined) else ""
+    if isinstance(found, codec.Quarantined) and found.reason is codec.QuarantineReason.VERSION_UNKNOWN:
+        if watch.reset in ("", found.reset):
+            return _begun(watch, stored, states.State(watch.ref.uid), found)
+        found = None
     state = found if isinstance(found, states.State) else states.State(watch.ref.uid)
-    held = quarantined == codec.QuarantineReason.VERSION_UNKNOWN
+    aside = found if isinstance(found, codec.Quarantined) else None
+    return _begun(watch, stored, _armed(state, watch, now), aside)
+
+
+def _begun(watch: enrolment.Enrolment, stored: Stored, state: states.State, aside: codec.Quarantined | None) -> Memory:
     return Memory(
         checkpoint.Checkpoint(
             watch=watch,
-            state=state if held else _armed(state, watch, now),
+            state=state,
             since=stored.since,
             anchors=stored.anchors,
             wakes=stored.wakes,
-            quarantined=quarantined,
-            quarantined_document=found.document if isinstance(found, codec.Quarantined) else "",
+            quarantined="" if aside is None else aside.reason.value,
+            quarantined_document="" if aside is None else aside.document,
         )
     )
 
@@ -100,11 +107,19 @@ def renew(memory: Memory, watch: enrolment.Enrolment, now: ids.Instant) -> Memor
     reading = {name: of for name, of in memory.current.reading.items() if name in names}
     snapshots = {name: one for name, one in memory.snapshots.items() if name in names}
     anchors = {name: anchor for name, anchor in memory.current.anchors.items() if name in names}
-    held = memory.current.quarantined == codec.QuarantineReason.VERSION_UNKNOWN
-    state = memory.state if held else _armed(memory.state, watch, now)
     renewed = dataclasses.replace(memory, snapshots=snapshots)
-    return renewed.with_current(watch=watch, state=state, reading=reading, anchors=anchors)
+    held = memory.current.quarantined == codec.QuarantineReason.VERSION_UNKNOWN
+    if held and watch.reset in ("", memory.watch.reset):
+        return renewed.with_current(watch=watch, reading=reading, anchors=anchors)
+    lifted = {"quarantined": "", "quarantined_document": ""} if held else {}
+    state = _armed(memory.state, watch, now)
+    return renewed.with_current(watch=watch, state=state, reading=reading, anchors=anchors, **lifted)
 
 
 def _armed(state: states.State, watch: enrolment.Enrolment, now: ids.Instant) -> states.State:
-    return rearm.rearm(state, watch.ref.generation, watch.purpose, [target.id for target in watch.targets], now)
+    """The memory for this generation and these annotations."""
+    kept = rearm.reset(state, watch.reset)
+    armed = rearm.rearm(kept, watch.ref.generation, watch.purpose, [target.id for target in watch.targets], now)
+    if armed.silence_until == watch.silence_until:
+        return armed
+    return dataclasses.replace(armed, silence_until=watch.silence_until)

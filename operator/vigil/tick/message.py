@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from vigil.kind import api as kind_api
 from vigil.model import failures, ids, observations, states, wakes
-from vigil.tick import memory
+from vigil.tick import churn, memory
 
 
 def message_of(now_known: memory.Memory, flown: states.InFlight) -> wakes.WakeMessage:
@@ -61,8 +61,10 @@ def _evidence(now_known: memory.Memory, flown: states.InFlight) -> str:
 
 def _evidence_lines(now_known: memory.Memory, flown: states.InFlight) -> Iterator[str]:
     watch = now_known.watch
+    labels = {target.id: target.label for target in watch.targets}
     yield f"Watch {watch.ref.namespace}/{watch.ref.name}, {watch.kind.name}, objective {watch.objective}"
     yield f"Wake {flown.id}, version {flown.sequence}, decided at {_utc(flown.decided_at)}: {flown.current.reason}"
+    yield from _facts(now_known, flown, labels)
     told = {one.identity.subject for one in flown.present}
     for target in watch.targets:
         if told and target.id not in told:
@@ -73,6 +75,16 @@ def _evidence_lines(now_known: memory.Memory, flown: states.InFlight) -> Iterato
             yield f"Last read failed: {of.category}: {of.message}"
         snapshot = now_known.snapshots.get(target.id)
         yield _rendered(watch.kind, snapshot) if snapshot is not None else "Not read since this process started."
+
+
+def _facts(now_known: memory.Memory, flown: states.InFlight, labels: dict[ids.SubjectId, str]) -> Iterator[str]:
+    """What was answered to questions about these entries, and how the Watch goes round in circles."""
+    for one in flown.present:
+        answered = now_known.state.subject(one.identity.subject).answered.get(one.identity)
+        if answered is not None and answered.answer:
+            yield f"Answer to the question about {one.identity.key}: {answered.answer}"
+    for fact in churn.told(now_known.state.churn, labels):
+        yield f"Churn: {fact}"
 
 
 def _rendered(kind: kind_api.Kind, snapshot: kind_api.Snapshot) -> str:

@@ -3,7 +3,7 @@
 import enum
 from typing import Final
 
-from vigil.model import failures, observations, states, verdicts
+from vigil.model import failures, observations, readings, states, verdicts
 from vigil.state import codec
 from vigil.tick import checkpoint
 
@@ -43,19 +43,24 @@ def phase_of(left: checkpoint.Checkpoint) -> Phase:
         return Phase.STALLED
     if left.blocked is not None:
         return Phase.BLOCKED
-    return _of_end(left.state.ended) if left.state.ended is not None else _of_running(left)
+    return of(left.state, left.verdict, left.reading, suspended=left.watch.suspend)
+
+
+def of(
+    state: states.State, verdict: verdicts.Verdict | None, reading: readings.Reading, *, suspended: bool = False
+) -> Phase:
+    """The phase by what was decided and read; `reading` is the latest one of the live subjects."""
+    if state.ended is not None:
+        return _of_end(state.ended)
+    if suspended:
+        return Phase.SUSPENDED
+    if verdict is None:
+        return Phase.PENDING
+    failed = (one for one in reading.values() if isinstance(one, failures.Failure))
+    return Phase.BLOCKED if any(not one.heals for one in failed) else Phase.WATCHING
 
 
 def _of_end(ended: states.Ended) -> Phase:
     if isinstance(ended, verdicts.StopReason):
         return _OF_STOP[ended]
     return Phase.SUCCEEDED if ended is observations.Outcome.SUCCEEDED else Phase.FAILED
-
-
-def _of_running(left: checkpoint.Checkpoint) -> Phase:
-    if left.watch.suspend:
-        return Phase.SUSPENDED
-    if left.verdict is None:
-        return Phase.PENDING
-    failed = (of for of in left.reading.values() if isinstance(of, failures.Failure))
-    return Phase.BLOCKED if any(not one.heals for one in failed) else Phase.WATCHING

@@ -13,7 +13,7 @@ from vigil import ports
 from vigil.decision import decide, outcomes
 from vigil.model import ids, readings, states, verdicts, wakes
 from vigil.state import codec
-from vigil.tick import checkpoint, essence, gather, memory, message
+from vigil.tick import bound, checkpoint, churn, essence, gather, memory, message
 
 _FAST_FINGERS = 3
 """How often a tick is decided again because a session claimed what was being taken back."""
@@ -88,6 +88,8 @@ class Ticker:
     async def _saved(self, after: memory.Memory) -> Ticked:
         if after.saved is not None and essence.essence(after.saved) == essence.essence(after.current):
             return Ticked(after, ports.SaveResult.SAVED)
+        fitting = bound.fit(after.state, after.shown)
+        after = after if fitting is after.state else after.with_current(state=fitting)
         result = await self._store.save(after.current)
         if result is ports.SaveResult.SAVED:
             return Ticked(dataclasses.replace(after, saved=after.current), result)
@@ -121,6 +123,7 @@ class Ticker:
         state = outcomes.ended(known.state, _by_id(known, event), known.watch.limits, known.shown)
         if state is known.state:
             return known
+        state = dataclasses.replace(state, churn=churn.of_outcome(state.churn, event))
         self._signals.emit(ports.WakeEnded(event.state, event.tokens))
         return _with_wake_state(known, event.wake, event.state).with_current(state=state, trouble=None)
 
@@ -151,7 +154,10 @@ def _taken_back(before: states.InFlight | None, after: states.InFlight | None) -
 def _with_decision(known: memory.Memory, made: decide.Decision) -> memory.Memory:
     """The Watch as decided; one that has ended keeps its last word while there is nothing left to say."""
     over = known.state.ended is not None and isinstance(made.verdict, verdicts.Quiet)
-    decided = known.with_current(state=made.state, verdict=known.current.verdict if over else made.verdict)
+    stream_of = known.watch.kind.stream_of
+    facts = churn.of_wake(churn.of_reading(made.state.churn, known.current.reading), made.verdict, stream_of)
+    state = made.state if facts == made.state.churn else dataclasses.replace(made.state, churn=facts)
+    decided = known.with_current(state=state, verdict=known.current.verdict if over else made.verdict)
     flown = made.state.in_flight
     if flown is None or any(one.id == flown.id and one.type is flown.current.type for one in known.current.wakes):
         return decided

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from vigil.decision import decide, outcomes
+from vigil.decision import decide, outcomes, questions
 from vigil.model import failures, ids, limits, observations, states, verdicts, wakes
 from vigil.state import codec
 
@@ -54,9 +54,14 @@ def failed(category: str = "transient", **more: object) -> failures.Failure:
     return dataclasses.replace(failure, **more)  # type: ignore[arg-type] # any field
 
 
-def said(key: str, disposition: str, subject: str = "") -> wakes.DispositionOf:
+def said(key: str, disposition: str, subject: str = "", question: str = "") -> wakes.DispositionOf:
     """What an agent says of an entry."""
-    return wakes.DispositionOf(key, wakes.Disposition(disposition), subject)
+    return wakes.DispositionOf(key, wakes.Disposition(disposition), subject, question=question)
+
+
+def parked(*keys: str, question: str = "q1") -> tuple[wakes.DispositionOf, ...]:
+    """An agent puts entries under one question."""
+    return tuple(said(key, "parked", question=question) for key in keys)
 
 
 def policy(**changes: object) -> limits.Limits:
@@ -95,7 +100,22 @@ class End:
     sequence: int | None = None
 
 
-Step: TypeAlias = Tick | Claim | End
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """A person answers a question."""
+
+    question: str = "q1"
+    text: str = "do it"
+
+
+@dataclasses.dataclass(frozen=True)
+class Silence:
+    """Somebody wants nothing to be told until then, or lifts that."""
+
+    until: float | None
+
+
+Step: TypeAlias = Tick | Claim | End | Answer | Silence
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,6 +136,7 @@ def tell(story: Story, state: states.State | None = None) -> states.State:
     Every memory on the way must survive its document, and every decision must come out the same a second time.
     """
     state = state or states.State(UID)
+    latest: dict[ids.SubjectId, observations.ReadingOf] = {}
     for number, step in enumerate(story.steps):
         before = state
         if isinstance(step, Tick):
@@ -124,20 +145,39 @@ def tell(story: Story, state: states.State | None = None) -> states.State:
             assert words(made.verdict) == step.verdict, f"step {number}, at {step.at / MINUTE:g} minutes"
             assert decide.decide(reading, before, story.under, step.at) == made
             state = made.state
+            latest = reading
         else:
-            state = happen(before, step, story.under)
+            state = happen(before, step, story.under, latest)
         assert codec.decode(codec.encode(state), UID) == state, f"step {number} does not survive its document"
     return state
 
 
-def happen(state: states.State, step: Claim | End, limits_: limits.Limits) -> states.State:
-    """The memory after a claim or an outcome of the wake in flight."""
+def happen(
+    state: states.State,
+    step: Claim | End | Answer | Silence,
+    limits_: limits.Limits,
+    latest: Mapping[ids.SubjectId, observations.ReadingOf] = states.EMPTY,
+) -> states.State:
+    """The memory after what people do, or a claim or an outcome of the wake in flight."""
+    if isinstance(step, Answer):
+        return questions.answer(state, step.question, step.text, state.last_tick or 0.0)
+    if isinstance(step, Silence):
+        return dataclasses.replace(state, silence_until=step.until)
     flown = state.in_flight
     assert flown is not None, "no wake is in flight"
     sequence = flown.sequence if step.sequence is None else step.sequence
     if isinstance(step, Claim):
         return outcomes.claimed(state, flown.id, sequence)
-    return outcomes.ended(state, outcome_of(flown, step, sequence), limits_)
+    return outcomes.ended(state, outcome_of(flown, step, sequence), limits_, _shown(latest))
+
+
+def _shown(latest: Mapping[ids.SubjectId, observations.ReadingOf]) -> outcomes.Shown:
+    return {
+        verdicts.identify(name, of, seen): seen
+        for name, of in latest.items()
+        if isinstance(of, observations.ProbeResult)
+        for seen in of.observations
+    }
 
 
 def outcome_of(flown: states.InFlight, end: End, sequence: int) -> wakes.OutcomeEvent:

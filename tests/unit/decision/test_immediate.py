@@ -107,3 +107,9 @@ def test_what_went_with_an_immediate_entry_is_no_longer_in_the_window() -> None:
     assert story.window(state) == {}
     assert state.in_flight is not None
     assert [one.since for one in state.in_flight.present] == [0, 60]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_two_entries_with_one_identity_the_more_urgent_one_counts_whatever_their_order(order: int) -> None:
+    urgent = dataclasses.replace(UNIT, severity=story.IMMEDIATE)
+    story.tell(Story("twice", [Tick(0, see(*[UNIT, urgent][::order]), "wake immediate: red:unit")]))

@@ -6,9 +6,9 @@ import pytest
 
 from tests.unit.decision import story
 from tests.unit.decision.story import COMMENT, HOUR, MINUTE, UNIT, Claim, End, Story, Tick, failed, partly, see, tell
-from vigil.model import ids, observations, states, verdicts, wakes
+from vigil.model import ids, limits, observations, states, verdicts
 
-LIMITS = story.policy(coalesce_window=0.0)
+LIMITS = story.policy(coalesce_window=0.0, stall_action=limits.StallAction.OFF)
 WAKE = "wake undelayed: red:unit"
 COMMENTED = "wake undelayed: comment:7"
 
@@ -172,15 +172,6 @@ def test_a_stamp_in_the_future_is_stale_and_masks_nothing() -> None:
     state = states.State(story.UID, subjects={identity.subject: memory}, started=0)
     tell(Story("the clock stepped back", [Tick(HOUR - 1, see(UNIT), WAKE)], LIMITS), state)
     tell(Story("it did not", [Tick(HOUR, see(UNIT), "quiet handled")], LIMITS), state)
-
-
-def test_a_parked_entry_masks_nothing_without_its_question() -> None:
-    identity = verdicts.Identity(ids.SubjectId("a"), "red:unit", "r1")
-    said = {identity: states.Disposed(wakes.Disposition.PARKED, 0)}
-    state = states.State(
-        story.UID, subjects={identity.subject: states.SubjectState("r1", dispositions=said)}, started=0
-    )
-    tell(Story("parked", [Tick(60, see(UNIT), WAKE)], LIMITS), state)
 
 
 def test_a_severity_that_changes_is_no_news() -> None:

@@ -174,7 +174,8 @@ def test_a_disposition_that_names_no_entry_of_the_wake_binds_to_the_latest_readi
     state = after(Claim(), Tick(5 * MINUTE, see(UNIT, COMMENT, E2E), "quiet in-flight"))
     assert state.in_flight is not None
     event = story.outcome_of(state.in_flight, End(said=(said("red:e2e", "dispatched"), said("gone", "dispatched"))), 1)
-    shown = [verdicts.Identity(A, "red:e2e", "r1"), verdicts.Identity(ids.SubjectId("removed"), "red:e2e", "r1")]
+    removed = verdicts.Identity(ids.SubjectId("removed"), "red:e2e", "r1")
+    shown = {verdicts.Identity(A, "red:e2e", "r1"): E2E, removed: E2E}
     left = outcomes.ended(state, event, story.DEFAULTS, shown)
     assert story.dispositions(left) == {"red:e2e": "dispatched"}
     assert [one.shown for one in left.subject(A).dispositions.values()] == [5 * MINUTE]
@@ -186,7 +187,7 @@ def test_what_was_disposed_of_by_the_latest_reading_leaves_the_window_although_i
     state = after(Claim(), Tick(5 * MINUTE, see(UNIT, COMMENT, late), "quiet in-flight"))
     assert state.in_flight is not None
     event = story.outcome_of(state.in_flight, End(said=(said("comment:8", "dispatched"),)), 1)
-    left = outcomes.ended(state, event, story.DEFAULTS, [verdicts.Identity(A, "comment:8", None)])
+    left = outcomes.ended(state, event, story.DEFAULTS, {verdicts.Identity(A, "comment:8", None): late})
     assert story.window(left) == {"comment:8": 5 * MINUTE}
     story.tell(Story("it is not shown", [Tick(40 * MINUTE, see(UNIT), "quiet handled")]), left)
 
@@ -196,7 +197,7 @@ def test_a_disposition_without_a_tick_before_it_is_as_old_as_its_outcome() -> No
     flown = states.InFlight(ids.WakeId("w"), 0, (states.Version(1, wakes.WakeType.WAKE, "converged"),), ())
     state = states.State(story.UID, subjects={A: states.SubjectState("r1")}, in_flight=flown)
     event = wakes.OutcomeEvent(1, flown.id, story.UID, DELIVERED, 1, 9, 0, (said("red:unit", "dispatched"),))
-    left = outcomes.ended(state, event, story.DEFAULTS, [identity])
+    left = outcomes.ended(state, event, story.DEFAULTS, {identity: UNIT})
     assert left.subject(A).dispositions[identity].shown == 9
 
 

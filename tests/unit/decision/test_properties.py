@@ -8,7 +8,7 @@ import hypothesis
 from hypothesis import strategies as st
 
 from tests.unit.decision import histories, story
-from vigil.decision import decide, rules
+from vigil.decision import decide, flight, rules
 from vigil.model import ids, limits, observations, states, verdicts, wakes
 from vigil.state import codec
 
@@ -60,7 +60,7 @@ def test_texts_decide_nothing(history: list[histories.Round], under: limits.Limi
 def _reworded(of: observations.ReadingOf) -> observations.ReadingOf:
     if not isinstance(of, observations.ProbeResult):
         return dataclasses.replace(of, message="something else")
-    seen = tuple(dataclasses.replace(one, brief="since 2 minutes", detail="other") for one in of.observations)
+    seen = tuple(dataclasses.replace(one, brief="since 2 minutes") for one in of.observations)
     return dataclasses.replace(of, observations=seen)
 
 
@@ -178,9 +178,13 @@ def test_the_memory_is_consistent(history: list[histories.Round], under: limits.
             assert identity.revision in (None, memory.revision)
         if flown is not None:
             assert len(present) == len(flown.present), "an entry is in flight twice"
-            assert bool(present) or flown.current.type is wakes.WakeType.NOTICE or flown.claimed == 0
+            about_nothing = bool(flown.spells) or flown.current.type is wakes.WakeType.NOTICE
+            assert bool(present) or about_nothing or flown.claimed == 0
         if isinstance(moment.made.verdict, verdicts.Quiet):
-            assert flown is None or moment.before.in_flight is not None, "a Quiet sends nothing"
+            blocked = flown is not None and flown.current.reason == flight.BLOCKED
+            assert flown is None or moment.before.in_flight is not None or blocked, "a Quiet sends nothing but that"
+        elif isinstance(moment.made.verdict, verdicts.Stop) and moment.made.state.owed_notice:
+            assert flown is None or flown.current.type is wakes.WakeType.TERMINAL
         else:
             assert flown is not None
             assert histories.delivered(moment.made.verdict) <= present
@@ -217,6 +221,10 @@ def test_the_chain_is_the_list_of_rules_in_the_order_of_the_contract() -> None:
         rules.budget,
         rules.mask,
         rules.in_flight,
+        rules.silence,
         rules.immediate,
         rules.coalesce,
+        rules.floor,
+        rules.stall,
+        rules.blind,
     ) == decide.CHAIN

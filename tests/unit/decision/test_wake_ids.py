@@ -35,19 +35,30 @@ def test_an_id_does_not_depend_on_the_order_or_the_texts_of_the_entries() -> Non
 
 
 def test_other_watches_reasons_and_entries_have_other_ids() -> None:
-    state = states.State(story.UID)
+    def name(
+        told: verdicts.Identity = RED,
+        reason: str = "converged",
+        watch: str = "w1",
+        stamp: float | None = None,
+        spells: tuple[tuple[str, float], ...] = (),
+        repeats: tuple[int, int] = (0, 0),
+    ) -> str:
+        return digests.wake_id(ids.WatchUid(watch), reason, {told: stamp}, spells, repeats)
+
     names = {
-        digests.wake_id(state, "converged", [RED]),
-        digests.wake_id(state, "window-cap", [RED]),
-        digests.wake_id(dataclasses.replace(state, watch=ids.WatchUid("w2")), "converged", [RED]),
-        digests.wake_id(state, "converged", [RED._replace(revision="r2")]),
-        digests.wake_id(state, "converged", [RED._replace(revision=None)]),
-        digests.wake_id(state, "converged", [RED._replace(episode="2")]),
-        digests.wake_id(state, "converged", [RED._replace(subject=ids.SubjectId("b"))]),
-        digests.wake_id(dataclasses.replace(state, unstamped=1), "converged", [RED]),
-        digests.wake_id(dataclasses.replace(state, forgotten=1), "converged", [RED]),
+        name(),
+        name(reason="window-cap"),
+        name(watch="w2"),
+        name(RED._replace(revision="r2")),
+        name(RED._replace(revision=None)),
+        name(RED._replace(episode="2")),
+        name(RED._replace(subject=ids.SubjectId("b"))),
+        name(stamp=60.0),
+        name(spells=(("b", 60.0),)),
+        name(repeats=(1, 0)),
+        name(repeats=(0, 1)),
     }
-    assert len(names) == 9
+    assert len(names) == 11
 
 
 def test_a_repeat_after_realert_after_has_another_id() -> None:

@@ -35,8 +35,13 @@ def memories(draw: st.DrawFn, subject: ids.SubjectId) -> states.SubjectState:
         dispositions=draw(
             _of(subject, st.builds(states.Disposed, st.sampled_from(list(wakes.Disposition)), _times, _text))
         ),
+        parked=draw(_of(subject, st.builds(states.Parked, _text, _text))),
+        answered=draw(_of(subject, st.builds(states.Answered, _text, _times, _text))),
         retired=draw(st.none() | _outcomes),
+        read=draw(st.booleans()),
         errors=draw(_counts),
+        failing=draw(st.none() | _times),
+        blind=draw(st.none() | _times),
     )
 
 
@@ -51,6 +56,8 @@ _sent = st.builds(
     _text,
     st.booleans(),
     st.none() | _times,
+    st.booleans(),
+    _text,
 )
 
 _flights = st.builds(
@@ -63,6 +70,18 @@ _flights = st.builds(
     sent=st.lists(_sent, max_size=4).map(tuple),
     sequence=_counts,
     claimed=st.none() | _counts,
+    spells=st.lists(st.tuples(_text, _times), max_size=2).map(tuple),
+)
+
+_churn = st.builds(
+    states.Churn,
+    relapses=st.dictionaries(
+        st.tuples(_subjects, _keys), st.builds(states.Relapses, _text, st.booleans(), _counts), max_size=3
+    ),
+    stream=_text,
+    alternations=_counts,
+    series=st.lists(st.tuples(_subjects, _text, _counts), max_size=3).map(tuple),
+    rounds=st.dictionaries(_text, _counts, max_size=3),
 )
 
 
@@ -85,6 +104,12 @@ def all_states(draw: st.DrawFn) -> states.State:
         last_tick=draw(st.none() | _times),
         ended=draw(st.none() | ended),
         silence_until=draw(st.none() | _times),
+        stall=draw(st.none() | st.builds(states.Stall, _text, _times, _counts, st.booleans())),
+        floor=draw(_counts),
+        floor_since=draw(st.none() | _times),
+        blocked=draw(st.none() | st.builds(states.Blocked, _times, st.booleans())),
+        churn=draw(_churn),
         generation=draw(_counts),
+        reset=draw(_text),
         purpose=draw(_text),
     )
