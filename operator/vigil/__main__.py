@@ -14,6 +14,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "probe": "Read the subjects of Watches once and print their entries.",
     "run": "Watch without a cluster.",
     "sidecar": "Run the delivery sidecar.",
+    "simulate": "Try a policy on a made-up course of events.",
 }
 """Each stands in the module of its name in `vigil.cli`, which is imported when the command is wanted."""
 

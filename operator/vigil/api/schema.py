@@ -101,7 +101,8 @@ BARE_ZERO: Final = "bare_zero"
 """In a validation's context it lets the number 0 stand for 0s, as Go has it; a structural schema cannot say that."""
 
 
-def _duration_zero(value: Any, info: pydantic.ValidationInfo) -> Any:
+def zero(value: Any, info: pydantic.ValidationInfo) -> Any:
+    """The duration 0s for the number 0, where the context has BARE_ZERO."""
     context: dict[str, Any] = info.context or {}
     return "0s" if type(value) is int and value == 0 and context.get(BARE_ZERO) else value
 
@@ -118,7 +119,7 @@ def _whole(value: Any) -> Any:
 
 Duration: TypeAlias = Annotated[
     str,
-    pydantic.BeforeValidator(_duration_zero),
+    pydantic.BeforeValidator(zero),
     pydantic.AfterValidator(_duration),
     pydantic.WithJsonSchema(
         {

@@ -1,0 +1,123 @@
+"""`vigil simulate`: what the engine decides in a made-up course of events, so that a policy can be tried."""
+
+import json
+import pathlib
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from vigil.api import durations, problems, scenario
+from vigil.cli import manifests, tables
+from vigil.model import failures, ids, observations, verdicts
+from vigil.tick import simulation
+
+
+@click.command(name="simulate", short_help="Try a policy on a made-up course of events.")
+@click.argument("source", metavar="SCENARIO")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a step.")
+def command(*, source: str, as_json: bool) -> None:
+    """Decide every step of SCENARIO (a YAML file, or - for standard input) and print the verdicts.
+
+    A scenario holds the policy and the budgets of a Watch, and what is read when. No cluster, clock or network is
+    asked: the same file gives the same verdicts.
+
+    \b
+      spec: {policy: {coalesce: {window: 4m}}}
+      steps:
+        - {at: 0s, pending: 1, observations: [{key: red, severity: Wake, resetsOn: Revision}]}
+        - {at: 5m, observations: [{key: red, severity: Wake, resetsOn: Revision}]}
+        - {at: 6m, delivery: {state: Completed, tokens: 1200}}
+
+    The exit code is 0, or 2 for a scenario that is not valid.
+    """
+    played = read(source)
+    results = list(simulation.run(played.steps, played.subjects, played.limits))
+    several = len(played.subjects) > 1
+    if as_json:
+        for result in results:
+            click.echo(json.dumps(as_object(result, several=several), ensure_ascii=False))
+        return
+    rows = [_row(step, result, several=several) for step, result in zip(played.steps, results, strict=True)]
+    tables.show(("AT", "READ", "VERDICT", "TURNS", "TOKENS", "ERRORS", "PHASE"), rows)
+
+
+def read(source: str) -> scenario.Scenario:
+    """The scenario of a file; what is wrong with it ends the command with exit code 2."""
+    try:
+        text = sys.stdin.buffer.read() if source == "-" else pathlib.Path(source).read_bytes()
+        return scenario.load(text, "standard input" if source == "-" else source)
+    except OSError as error:
+        manifests.fail(f"{source}: {error.strerror}")
+    except problems.InvalidManifest as error:
+        manifests.fail(str(error))
+
+
+def as_object(result: simulation.Result, *, several: bool) -> dict[str, Any]:
+    """One step as it is printed for machines; `several` says that keys need the name of their subject."""
+    verdict, spent = result.verdict, result.state.spent
+    told = None if verdict is None else {"type": type(verdict).__name__, "reason": verdict.reason}
+    return {
+        "at": int(result.at) if float(result.at).is_integer() else result.at,
+        "verdict": None if told is None else {**told, "keys": _keys(result, several=several)},
+        "spent": {"turns": spent.turns, "tokens": spent.tokens, "providerErrors": result.provider_errors},
+        "phase": result.phase.value,
+    }
+
+
+def _keys(result: simulation.Result, *, several: bool) -> list[str]:
+    return sorted({f"{one.subject}#{one.key}" if several else one.key for one in result.identities})
+
+
+def _row(step: simulation.Step, result: simulation.Result, *, several: bool) -> Sequence[str]:
+    spent = result.state.spent
+    at = f"-{durations.render(-step.at)}" if step.at < 0 else durations.render(step.at)
+    numbers = (str(spent.turns), str(spent.tokens), str(result.provider_errors))
+    return (
+        at,
+        "; ".join(_events(step, several=several)),
+        _verdict(result, several=several),
+        *numbers,
+        result.phase.value,
+    )
+
+
+def _verdict(result: simulation.Result, *, several: bool) -> str:
+    verdict = result.verdict
+    if verdict is None:
+        return "-"
+    told = f"{type(verdict).__name__} {verdict.reason}"
+    keys = _keys(result, several=several)
+    return f"{told}: {', '.join(keys)}" if not isinstance(verdict, verdicts.Quiet) and keys else told
+
+
+def _events(step: simulation.Step, *, several: bool) -> Iterator[str]:
+    """What happens in a step, in a few words."""
+    if step.delivery is not None:
+        said = [f"{one.key} {one.disposition}" for one in step.delivery.dispositions]
+        yield f"wake {step.delivery.state.value}" + (f" ({', '.join(said)})" if said else "")
+    if step.answer is not None:
+        yield f"answer to {step.answer[0]}"
+    if step.silence_until is not None:
+        yield f"silence until {durations.render(step.silence_until)}"
+    if step.readings is not None:
+        yield from (_read(name, shown, several=several) for name, shown in step.readings.items())
+        if not step.readings:
+            yield "the same again"
+
+
+def _read(name: ids.SubjectId, shown: simulation.Shown, *, several: bool) -> str:
+    label = f"{name}: " if several else ""
+    if isinstance(shown, failures.Failure):
+        return f"{label}{shown.category}"
+    result = shown.result
+    facts = [_entry(one) for one in result.observations] or ["nothing open"]
+    facts += [f"at {shown.revision}"] if shown.revision else []
+    facts += [f"{result.pending} pending"] if result.pending else []
+    facts += [] if result.complete else ["incomplete"]
+    return f"{label}{', '.join(facts)}"
+
+
+def _entry(one: observations.Observation) -> str:
+    return one.key if one.severity is observations.Severity.WAKE else f"{one.key} ({one.severity.lower()})"

@@ -1,0 +1,181 @@
+"""A policy tried on a made-up course of events, with the delivery that it tells. Pure."""
+
+import dataclasses
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from vigil.decision import decide, outcomes, questions
+from vigil.model import failures, ids, limits, observations, states, verdicts, wakes
+from vigil.tick import phase as phases
+
+_UID: Final = ids.WatchUid("scenario")
+
+
+class Delivered(enum.StrEnum):
+    """What becomes of the wake in flight; the first two last until a later step, the others are outcomes."""
+
+    QUEUED = "Queued"
+    CLAIMED = "Claimed"
+    COMPLETED = "Completed"
+    NOTIFIED = "Notified"
+    LOST = "Lost"
+
+
+_OUTCOMES: Final = {
+    Delivered.COMPLETED: wakes.WakeState.DELIVERED,
+    Delivered.NOTIFIED: wakes.WakeState.NOTIFIED,
+    Delivered.LOST: wakes.WakeState.LOST,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a step says of the wake in flight."""
+
+    state: Delivered
+    tokens: int = 0
+    dispositions: tuple[wakes.DispositionOf, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Seen:
+    """What a step shows of a subject; `revision` is None for the last one."""
+
+    result: observations.ProbeResult
+    revision: str | None = None
+
+
+Shown: TypeAlias = Seen | failures.Failure
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Step:
+    """One step, `at` seconds after the start.
+
+    `readings` are those of the subjects that it names, None where it reads nothing and decides nothing; a subject that
+    it does not name repeats its last one. `answer` is a question and a text, `silence_until` in seconds from the start.
+    """
+
+    at: ids.Instant
+    readings: Mapping[ids.SubjectId, Shown] | None = None
+    delivery: Delivery | None = None
+    answer: tuple[str, str] | None = None
+    silence_until: ids.Instant | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Result:
+    """How the Watch stands after a step; `verdict` is None where nothing was decided, and after the end.
+
+    `reading` is the latest one of each subject that was ever read.
+    """
+
+    at: ids.Instant
+    verdict: verdicts.Verdict | None
+    state: states.State
+    reading: Mapping[ids.SubjectId, observations.ReadingOf]
+    phase: phases.Phase
+
+    @property
+    def provider_errors(self) -> int:
+        """The longest row of failed ticks now."""
+        return max((memory.errors for memory in self.state.subjects.values() if memory.retired is None), default=0)
+
+    @property
+    def identities(self) -> tuple[verdicts.Identity, ...]:
+        """What the verdict sends."""
+        if isinstance(self.verdict, verdicts.Wake | verdicts.Terminal):
+            return tuple(entry.identity for entry in self.verdict.entries)
+        return ()
+
+
+def run(steps: Sequence[Step], subjects: Sequence[ids.SubjectId], under: limits.Limits) -> Iterator[Result]:
+    """Play the steps of a scenario over these subjects."""
+    course = _Course(subjects, under)
+    for step in steps:
+        yield course.play(step)
+
+
+class _Course:
+    """A scenario under way."""
+
+    def __init__(self, subjects: Sequence[ids.SubjectId], under: limits.Limits) -> None:
+        self._under = under
+        # A subject that no step has shown yet is alive: the Watch does not end without it.
+        self._state = states.State(_UID, subjects=dict.fromkeys(subjects, states.NEW), started=0.0)
+        self._reading: dict[ids.SubjectId, observations.ReadingOf] = {}
+        self._revisions: dict[ids.SubjectId, str] = {}
+        self._verdict: verdicts.Verdict | None = None
+        self._kept: ids.WakeId | None = None
+        """The wake that a step put on hold as Queued or Claimed."""
+
+    def play(self, step: Step) -> Result:
+        if step.delivery is not None:
+            self._deliver(step.delivery, step.at)
+        if step.answer is not None:
+            self._state = questions.answer(self._state, *step.answer, step.at)
+        if step.silence_until is not None:
+            self._state = dataclasses.replace(self._state, silence_until=step.silence_until)
+        over = self._state.ended is not None
+        decided = None
+        if step.readings is not None or over:
+            self._complete(step.at)
+            decided = self._decide(step.readings or {}, step.at)
+        verdict = None if over else decided
+        self._verdict = verdict or self._verdict
+        live = {name: of for name, of in self._reading.items() if self._state.subject(name).retired is None}
+        phase = phases.of(self._state, self._verdict, live)
+        return Result(step.at, verdict, self._state, dict(self._reading), phase)
+
+    def _deliver(self, said: Delivery, at: ids.Instant) -> None:
+        flown = self._state.in_flight
+        if flown is None:
+            return
+        self._kept = flown.id
+        if said.state is Delivered.CLAIMED:
+            self._state = outcomes.claimed(self._state, flown.id, flown.sequence)
+        elif said.state is not Delivered.QUEUED:
+            self._end(_OUTCOMES[said.state], at, said)
+
+    def _complete(self, at: ids.Instant) -> None:
+        """A wake of which no step said anything was claimed at once, and is completed just before the next tick."""
+        flown = self._state.in_flight
+        if flown is not None and flown.id != self._kept:
+            self._end(wakes.WakeState.DELIVERED, at, Delivery(Delivered.COMPLETED))
+
+    def _end(self, state: wakes.WakeState, at: ids.Instant, said: Delivery) -> None:
+        flown = self._state.in_flight
+        if flown is not None:
+            sequence = flown.sequence if flown.claimed is None else flown.claimed
+            event = wakes.OutcomeEvent(0, flown.id, _UID, state, sequence, at, said.tokens, said.dispositions)
+            self._state = outcomes.ended(self._state, event, self._under, self._shown())
+
+    def _shown(self) -> outcomes.Shown:
+        return {
+            verdicts.identify(name, of, seen): seen
+            for name, of in self._reading.items()
+            if isinstance(of, observations.ProbeResult)
+            for seen in of.observations
+        }
+
+    def _decide(self, readings: Mapping[ids.SubjectId, Shown], at: ids.Instant) -> verdicts.Verdict:
+        self._reading |= {name: self._read(name, shown) for name, shown in readings.items()}
+        reading: dict[ids.SubjectId, observations.ReadingOf] = {}
+        for name, of in self._reading.items():
+            # An error that repeats leaves the subject unread and is no failed tick, as one of a whole group is none.
+            reading[name] = of if name in readings else _shared(of)
+        made = decide.decide(reading if self._state.ended is None else {}, self._state, self._under, at)
+        self._state = made.state
+        return made.verdict
+
+    def _read(self, name: ids.SubjectId, shown: Shown) -> observations.ReadingOf:
+        if isinstance(shown, failures.Failure):
+            return shown
+        revision = self._revisions.get(name, "") if shown.revision is None else shown.revision
+        self._revisions[name] = revision
+        return dataclasses.replace(shown.result, revision=revision)
+
+
+def _shared(of: observations.ReadingOf) -> observations.ReadingOf:
+    return dataclasses.replace(of, shared=True) if isinstance(of, failures.Failure) else of
