@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Final
 
-from vigil.decision import rules, step
+from vigil.decision import memos, rules, step
 from vigil.model import ids, limits, readings, states, verdicts
 
 CHAIN: Final[tuple[Callable[[step.Step], None], ...]] = (
@@ -39,6 +39,7 @@ def decide(entries: readings.Reading, prior_state: states.State, limits_: limits
     the next tick, with the wake that the verdict asks for in flight.
     """
     tick = step.begin(entries, prior_state, limits_, now)
+    memos.refresh(tick)
     for rule in CHAIN:
         rule(tick)
     verdict = rules.quiet(tick) if tick.verdict is None else tick.verdict

@@ -1,5 +1,6 @@
 """The digests of the decision: the name of a wake, and what a stall is measured by."""
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -27,8 +28,12 @@ def wake_id(
     return ids.WakeId(_digest(json.dumps([watch, reason, rows, sorted(spells), *repeats])))
 
 
-def open_digest(identities: Iterable[verdicts.Identity], revisions: Iterable[tuple[str, str]]) -> str:
-    """What is open and where the subjects stand, whatever the order: two reads with the same digest show the same."""
+@functools.lru_cache(maxsize=4096)
+def open_digest(identities: frozenset[verdicts.Identity], revisions: frozenset[tuple[str, str]]) -> str:
+    """What is open and where the subjects stand, whatever the order: two reads with the same digest show the same.
+
+    Most ticks show what the tick before them showed, so the last ones are remembered.
+    """
     # The representation of a tuple of texts is unambiguous, and much faster than JSON.
     rows = sorted(repr(tuple(identity)) for identity in identities)
     return _digest("\n".join([*rows, repr(sorted(revisions))]))

@@ -71,7 +71,7 @@ def amend(tick: step.Step, flown: states.InFlight) -> None:
     kept = {sent.identity for sent in flown.present if _still(tick, sent)}
     sent = tuple(_left(one, version) if one.left is None and one.identity not in kept else one for one in flown.sent)
     fresh = sorted((identity for identity in tick.news if identity not in kept), key=digests.sort_key)
-    joined = tuple(_sent(tick, tick.news[identity], version) for identity in fresh)
+    joined = tuple(_sent(tick, verdicts.Entry(identity, tick.news[identity]), version) for identity in fresh)
     about_nothing = not flown.sent and not spell_over(tick, flown)
     if not kept and not joined and not about_nothing:
         take_back(tick)
@@ -215,7 +215,7 @@ def _entry(tick: step.Step, identity: verdicts.Identity) -> verdicts.Entry:
     """The entry of an identity; one that is no longer shown (NEVER, it still waits) has its key and nothing else."""
     shown = tick.entries.get(identity)
     if shown is not None:
-        return shown
+        return verdicts.Entry(identity, shown)
     resets_on = observations.ResetsOn.NEVER if identity.revision is None else observations.ResetsOn.REVISION
     seen = observations.Observation(identity.key, observations.Severity.WAKE, resets_on, episode=identity.episode)
     return verdicts.Entry(identity, seen)

@@ -33,7 +33,7 @@ def _parked(
 def _stands(tick: step.Step, identity: verdicts.Identity, row: states.Parked) -> bool:
     """Whether an entry is open as it was when the question was asked; a read that is not complete proves no absence."""
     shown = tick.entries.get(identity)
-    return digests.short(shown.observation.detail) == row.detail if shown is not None else not _gone(tick, identity)
+    return digests.short(shown.detail) == row.detail if shown is not None else not _gone(tick, identity)
 
 
 def _gone(tick: step.Step, identity: verdicts.Identity) -> bool:

@@ -36,6 +36,7 @@ def rearm(
         owed_notice=False,
         forgotten=known.forgotten + sum(_stamps(known, name) for name in known.subjects if name not in kept),
         stall=None if stopped else state.stall,
+        read_at={name: at for name, at in state.read_at.items() if name in subjects},
         blocked=None,
     )
 

@@ -102,9 +102,9 @@ def _held(
 def withhold(tick: step.Step) -> None:
     """3. A claim waits while something else of its subject is open and not dispatched, or in question or unread."""
     members = [one for one, member in tick.window.items() if member.claim]
-    subjects = {entry.identity.subject for entry in tick.claims} | {one.subject for one in members}
+    subjects = {one.subject for one in (*tick.claims, *members)}
     contradicted = {subject for subject in subjects if flight.contradicted(tick, subject)}
-    tick.withheld.update(entry.identity for entry in tick.claims if entry.identity.subject in contradicted)
+    tick.withheld.update(one for one in tick.claims if one.subject in contradicted)
     tick.leave_window([one for one in members if one.subject in contradicted])
     tick.leave_window(tick.withheld)
 
@@ -113,7 +113,8 @@ def terminal(tick: step.Step) -> None:
     """4. TERMINAL entries go alone, over an open window, a spent budget and a silence, and retire their subjects."""
     if tick.flown is not None and tick.flown.claimed is not None:
         return
-    ends = [one for one in tick.ends if one.identity not in tick.unserved and one.identity not in tick.withheld]
+    served = [one for one in tick.ends if one not in tick.unserved and one not in tick.withheld]
+    ends = [verdicts.Entry(one, tick.entries[one]) for one in served]
     owed = tick.owed if tick.flown is None else ()
     if ends or owed:
         flight.send_terminal(tick, ends, owed)
@@ -150,27 +151,17 @@ def _spent(tick: step.Step) -> verdicts.StopReason | None:
 
 
 def mask(tick: step.Step) -> None:
-    """8. What was told within `realertAfter`, and what is disposed of, is no news; old memory is dropped.
+    """8. What was told within `realertAfter`, and what is disposed of, is no news.
 
     It stands before rule 6, which asks what is news: an entry in flight is judged there, not here.
     """
-    for identity, entry in tick.entries.items():
-        if (
-            entry.observation.severity is not observations.Severity.TERMINAL
-            and identity not in tick.unserved
-            and identity not in tick.withheld
-            and not _masked(tick, identity)
-        ):
-            tick.news[identity] = entry
-    for subject, memory in tick.subjects.items():
-        if memory.alerted or memory.dispositions or memory.answered:
-            tick.keep(subject, _seen(tick, memory))
-    if tick.flown is not None and tick.entries:
-        tick.flown = _flown_seen(tick, tick.flown)
+    kept_back = {*tick.unserved, *tick.withheld, *tick.ends}
+    for identity, seen in tick.entries.items():
+        if not _masked(tick, tick.subjects[identity.subject], identity) and identity not in kept_back:
+            tick.news[identity] = seen
 
 
-def _masked(tick: step.Step, identity: verdicts.Identity) -> bool:
-    memory = tick.subjects[identity.subject]
+def _masked(tick: step.Step, memory: states.SubjectState, identity: verdicts.Identity) -> bool:
     stamp = memory.alerted.get(identity)
     if stamp is not None and 0 <= tick.now - stamp.at < tick.limits.policy.realert_after:
         return True
@@ -180,35 +171,6 @@ def _masked(tick: step.Step, identity: verdicts.Identity) -> bool:
 def _disposed(memory: states.SubjectState, identity: verdicts.Identity) -> bool:
     said = memory.dispositions.get(identity)
     return identity in memory.parked or (said is not None and said.disposition in _DISPOSED)
-
-
-def _seen(tick: step.Step, memory: states.SubjectState) -> states.SubjectState:
-    """The memory with the time of this read on what it shows, without what was not shown for `realertAfter`."""
-    now, entries, oldest = tick.now, tick.entries, tick.now - tick.limits.policy.realert_after
-    alerted = {
-        one: states.Stamp(stamp.at, now) if one in entries else stamp
-        for one, stamp in memory.alerted.items()
-        if one in entries or stamp.shown > oldest
-    }
-    said = {
-        one: states.Disposed(told.disposition, now, told.invariant) if one in entries else told
-        for one, told in memory.dispositions.items()
-        if one in entries or told.shown > oldest
-    }
-    answered = {
-        one: states.Answered(told.detail, now, told.answer) if one in entries else told
-        for one, told in memory.answered.items()
-        if one in entries or told.shown > oldest
-    }
-    return dataclasses.replace(memory, alerted=alerted, dispositions=said, answered=answered)
-
-
-def _flown_seen(tick: step.Step, flown: states.InFlight) -> states.InFlight:
-    """The wake in flight with the time of this read on what it shows: an outcome may come much later."""
-    sent = tuple(
-        dataclasses.replace(one, shown=tick.now) if one.identity in tick.entries else one for one in flown.sent
-    )
-    return dataclasses.replace(flown, sent=sent)
 
 
 def in_flight(tick: step.Step) -> None:
@@ -244,7 +206,7 @@ def immediate(tick: step.Step) -> None:
     """9. A served IMMEDIATE entry that is news is delivered now, with every served entry that is news."""
     if not tick.open_for_wakes or not tick.news:
         return
-    if any(entry.observation.severity is observations.Severity.IMMEDIATE for entry in tick.news.values()):
+    if any(seen.severity is observations.Severity.IMMEDIATE for seen in tick.news.values()):
         waiting = [
             one for one in tick.window if one.subject in tick.results and one not in tick.unserved and _stays(tick, one)
         ]
@@ -267,9 +229,9 @@ def _join(tick: step.Step) -> None:
     """Take what has left out of the window and what is fresh into it; what is in flight is neither."""
     sent = {one.identity for one in tick.flown.present} if tick.flown is not None else set[verdicts.Identity]()
     tick.window = {one: member for one, member in tick.window.items() if one not in sent and _stays(tick, one)}
-    for identity, entry in tick.news.items():
+    for identity, seen in tick.news.items():
         if identity not in sent and identity not in tick.window and flight.remembered(tick, identity):
-            tick.window[identity] = states.Member(identity, tick.now, entry.observation.claim)
+            tick.window[identity] = states.Member(identity, tick.now, seen.claim)
 
 
 def _stays(tick: step.Step, identity: verdicts.Identity) -> bool:
@@ -318,7 +280,7 @@ def stall(tick: step.Step) -> None:
         if tick.stall.ticks:
             tick.stall = dataclasses.replace(tick.stall, ticks=0)
         return
-    tick.stall = dataclasses.replace(tick.stall, ticks=tick.stall.ticks + 1)
+    tick.stall = states.Stall(tick.stall.digest, tick.stall.since, tick.stall.ticks + 1, tick.stall.told)
     if tick.stall.ticks < policy.stall_ticks or tick.now - tick.stall.since < policy.stall_min_duration:
         return
     if policy.stall_action is limits.StallAction.STOP:
@@ -356,7 +318,7 @@ def blind(tick: step.Step) -> None:
         and not _told_blind(tick, memory)
     ]
     if unseen:
-        flight.send_wake(tick, verdicts.WakeReason.BLIND, (), unseen)
+        flight.send_wake(tick, verdicts.WakeReason.BLIND, (), sorted(unseen))
     elif tick.blocked is not None and not (tick.blocked.told or tick.window or tick.news or tick.flown):
         # What retrying does not heal is told once too, by a notice: it is no verdict.
         flight.send_blocked(tick, tick.blocked)

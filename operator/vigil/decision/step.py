@@ -12,6 +12,7 @@ ACTIVE_GAP: Final[ids.Seconds] = 15 * limits.MINUTE
 """A longer gap between two ticks is not charged to the active time: nobody was looking."""
 
 _TERMINAL: Final = observations.Severity.TERMINAL
+_REVISION: Final = observations.ResetsOn.REVISION
 
 
 @dataclasses.dataclass
@@ -44,17 +45,17 @@ class Step:
     floor_since: ids.Instant | None
     spent: states.Spent
     started: ids.Instant
-    entries: dict[verdicts.Identity, verdicts.Entry] = dataclasses.field(
-        default_factory=dict[verdicts.Identity, verdicts.Entry]
+    entries: dict[verdicts.Identity, observations.Observation] = dataclasses.field(
+        default_factory=dict[verdicts.Identity, observations.Observation]
     )
-    ends: list[verdicts.Entry] = dataclasses.field(default_factory=list[verdicts.Entry])
-    claims: list[verdicts.Entry] = dataclasses.field(default_factory=list[verdicts.Entry])
+    ends: list[verdicts.Identity] = dataclasses.field(default_factory=list[verdicts.Identity])
+    claims: list[verdicts.Identity] = dataclasses.field(default_factory=list[verdicts.Identity])
     holds: dict[verdicts.Identity, ids.Seconds] = dataclasses.field(default_factory=dict[verdicts.Identity, float])
     unserved: set[verdicts.Identity] = dataclasses.field(default_factory=set[verdicts.Identity])
     lapsed: set[verdicts.Identity] = dataclasses.field(default_factory=set[verdicts.Identity])
     withheld: set[verdicts.Identity] = dataclasses.field(default_factory=set[verdicts.Identity])
-    news: dict[verdicts.Identity, verdicts.Entry] = dataclasses.field(
-        default_factory=dict[verdicts.Identity, verdicts.Entry]
+    news: dict[verdicts.Identity, observations.Observation] = dataclasses.field(
+        default_factory=dict[verdicts.Identity, observations.Observation]
     )
     closed: bool = False
     verdict: verdicts.Verdict | None = None
@@ -80,13 +81,18 @@ class Step:
 
     @functools.cached_property
     def digest(self) -> str:
-        """The digest of what is open in a complete read: identities and revisions, no text and no time."""
-        revisions = [(name, result.revision) for name, result in self.results.items()]
-        return digests.open_digest(self.entries, revisions)
+        """The digest of what is open in a complete read of all that lives: identities and revisions, no text, no time.
+
+        A subject that rule 4 has just retired lives no longer.
+        """
+        live = {name: result for name, result in self.results.items() if self.subject(name).retired is None}
+        revisions = frozenset((str(name), result.revision) for name, result in live.items())
+        shown = self.entries if len(live) == len(self.results) else [one for one in self.entries if one.subject in live]
+        return digests.open_digest(frozenset(shown), revisions)
 
     def of_subject(self, subject: ids.SubjectId) -> Iterator[verdicts.Entry]:
         """The open entries of one subject."""
-        return (entry for identity, entry in self.entries.items() if identity.subject == subject)
+        return (verdicts.Entry(one, seen) for one, seen in self.entries.items() if one.subject == subject)
 
     def deliverable(self) -> list[verdicts.Identity]:
         """Every open entry that rules 2 and 3 let pass, news or not."""
@@ -104,8 +110,9 @@ class Step:
 
     def state(self) -> states.State:
         """The memory for the next tick."""
-        return dataclasses.replace(
-            self.prior,
+        prior = self.prior
+        return states.State(
+            watch=prior.watch,
             subjects=self.subjects,
             window=self.window,
             spent=self.spent,
@@ -116,11 +123,17 @@ class Step:
             owed_notice=self.owed_notice,
             started=self.started,
             last_tick=self.now,
+            read_at={**prior.read_at, **dict.fromkeys(self.results, self.now)},
             ended=self.ended,
+            silence_until=prior.silence_until,
             stall=self.stall,
             floor=self.floor,
             floor_since=self.floor_since,
             blocked=self.blocked,
+            churn=prior.churn,
+            generation=prior.generation,
+            reset=prior.reset,
+            purpose=prior.purpose,
         )
 
 
@@ -165,7 +178,7 @@ def _active(prior: states.State, now: ids.Instant) -> states.Spent:
     gap = now - prior.last_tick if prior.last_tick is not None else 0.0
     if not 0 < gap <= ACTIVE_GAP:
         return prior.spent
-    return dataclasses.replace(prior.spent, active_time=prior.spent.active_time + gap)
+    return states.Spent(prior.spent.turns, prior.spent.tokens, prior.spent.active_time + gap)
 
 
 def _past_stall(stall: states.Stall | None, now: ids.Instant) -> states.Stall | None:
@@ -196,21 +209,19 @@ def _lay_out(tick: Step, subject: ids.SubjectId, result: observations.ProbeResul
     """Name the entries of a subject."""
     entries, revision = tick.entries, result.revision
     for seen in result.observations:
-        bound = revision if seen.resets_on is observations.ResetsOn.REVISION else None
-        identity = verdicts.Identity(subject, seen.key, bound, seen.episode)
-        if identity in entries and _rank(entries[identity].observation) >= _rank(seen):
+        identity = verdicts.Identity(subject, seen.key, revision if seen.resets_on is _REVISION else None, seen.episode)
+        if identity in entries and _rank(entries[identity]) >= _rank(seen):
             continue
-        entries[identity] = verdicts.Entry(identity, seen)
+        entries[identity] = seen
 
 
 def _sort(tick: Step) -> None:
     """Put the entries by for the rules that look at some of them only."""
-    for identity, entry in tick.entries.items():
-        seen = entry.observation
+    for identity, seen in tick.entries.items():
         if seen.severity is _TERMINAL:
-            tick.ends.append(entry)
+            tick.ends.append(identity)
         if seen.claim:
-            tick.claims.append(entry)
+            tick.claims.append(identity)
         if seen.hold:
             length = tick.limits.policy.settle if seen.hold == observations.SETTLE else seen.hold
             if length > 0:

@@ -1,27 +1,24 @@
 """The bookkeeping of one Watch: what was told, what waits, what was spent. Never what a subject looks like."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from vigil.model import ids, observations, verdicts, wakes
 
 
-class _Empty(Mapping[Any, Any]):
-    """The empty mapping; it has a hash, or a dataclass of Python 3.11 would not take it as a default."""
+class _Empty(dict[Any, Any]):
+    """The empty mapping, which nobody can fill; it has a hash, or a dataclass of Python 3.11 would not take it.
+
+    A real dictionary, since the engine asks it at every turn.
+    """
 
     __slots__ = ()
 
-    def __getitem__(self, key: Any) -> Any:
-        raise KeyError(key)
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise TypeError("the empty mapping stays empty")
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # type: ignore[override] # a dictionary has none, since others can be changed
         return 0
 
 
@@ -230,7 +227,8 @@ Ended: TypeAlias = observations.Outcome | verdicts.StopReason
 class State:
     """All that is remembered of one Watch between two ticks.
 
-    `started` is when the Watch was armed, None before its first tick; `last_tick` is for active time. `unstamped`
+    `started` is when the Watch was armed, None before its first tick; `last_tick` is for active time, `read_at` says
+    when each subject was last read. `unstamped`
     counts the wakes that ended without a stamp since the last one that stamped, `forgotten` the stamps that were
     dropped: both make the id of a repeat another. `owed` are TERMINAL entries and a Stop's notice that nobody was told
     yet and that are not in flight. `floor` counts the quiet ticks in a row since `floor_since`. `reset` is the last
@@ -248,6 +246,7 @@ class State:
     owed_notice: bool = False
     started: ids.Instant | None = None
     last_tick: ids.Instant | None = None
+    read_at: Mapping[ids.SubjectId, ids.Instant] = EMPTY
     ended: Ended | None = None
     silence_until: ids.Instant | None = None
     stall: Stall | None = None

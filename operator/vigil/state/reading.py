@@ -38,6 +38,7 @@ def state_of(document: migrations.Document) -> states.State:
         owed_notice=_bool(document["owedNotice"]),
         started=_maybe(_number, document["started"]),
         last_tick=_maybe(_number, document["lastTick"]),
+        read_at={names[int_of(place)]: _number(at) for place, at in _list(document["readAt"])},
         ended=None if document["ended"] is None else _ENDS[_str(document["ended"])],
         silence_until=_maybe(_number, document["silenceUntil"]),
         stall=_maybe(_stall, document["stall"]),

@@ -12,7 +12,7 @@ _Index: TypeAlias = Mapping[verdicts.Identity, int]
 def document_of(state: states.State) -> migrations.Document:
     """The document of a state, the same for equal states."""
     named = sorted(set(_identities(state)), key=_order)
-    names = sorted({*state.subjects, *(identity.subject for identity in named)})
+    names = sorted({*state.subjects, *state.read_at, *(identity.subject for identity in named)})
     index = {identity: number for number, identity in enumerate(named)}
     return {
         "version": migrations.VERSION,
@@ -22,6 +22,7 @@ def document_of(state: states.State) -> migrations.Document:
         "reset": state.reset,
         "started": state.started,
         "lastTick": state.last_tick,
+        "readAt": [[names.index(name), at] for name, at in sorted(state.read_at.items())],
         "names": names,
         "identities": _identity_rows(state, names, named),
         "subjects": [_subject(state.subjects[name], names.index(name), index) for name in sorted(state.subjects)],

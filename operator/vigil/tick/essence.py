@@ -40,6 +40,7 @@ def _state(state: states.State) -> states.State:
         floor=0,
         floor_since=None,
         last_tick=None,
+        read_at={},
     )
 
 

@@ -21,7 +21,7 @@ class Round:
 
     passes: float
     reading: dict[ids.SubjectId, observations.ReadingOf]
-    then: story.Claim | story.End | None = None
+    then: story.Happening | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +49,7 @@ def entries(draw: st.DrawFn) -> observations.Observation:
         claim=claim,
         hold=draw(_HOLDS),
         episode=draw(st.sampled_from(["", "", "2"])),
+        detail=draw(st.sampled_from(["", "", "d2"])),
     )
 
 
@@ -77,8 +78,9 @@ readings_of = st.one_of(results(), results(), results(), failed)
 said = st.builds(
     wakes.DispositionOf,
     st.sampled_from(["k1", "k2", "k3"]),
-    st.sampled_from([one for one in wakes.Disposition if one is not wakes.Disposition.PARKED]),
+    st.sampled_from(list(wakes.Disposition)),
     st.sampled_from(["", "a"]),
+    question=st.sampled_from(["q1", "q2"]),
 )
 
 claims = st.builds(story.Claim, st.none() | st.integers(0, 3))
@@ -90,6 +92,8 @@ ends = st.builds(
     st.none() | st.integers(0, 3),
 )
 told = st.just(story.End())
+answers = st.builds(story.Answer, st.sampled_from(["q1", "q2", "none"]))
+silences = st.builds(story.Silence, st.sampled_from([None, 1e9 + 600, 1e9 + 7 * story.HOUR]))
 
 policies = st.builds(
     limits.Policy,
@@ -97,6 +101,12 @@ policies = st.builds(
     coalesce_window=st.sampled_from([0.0, 240.0]),
     coalesce_max=st.sampled_from([60.0, 1800.0]),
     settle=st.sampled_from([0.0, 300.0]),
+    floor_ticks=st.sampled_from([0, 0, 1, 3]),
+    blind_after=st.sampled_from([0, 1, 2, 6]),
+    stall_ticks=st.sampled_from([1, 2, 12]),
+    stall_min_duration=st.sampled_from([0.0, 600.0, 72 * story.HOUR]),
+    stall_action=st.sampled_from(list(limits.StallAction)),
+    on_first_observation=st.sampled_from(list(limits.FirstObservation)),
     confirm=st.sampled_from(list(limits.Confirm)),
 )
 budgets = st.builds(
@@ -108,21 +118,21 @@ budgets = st.builds(
     lifetime=st.none() | st.sampled_from([600.0, 168 * story.HOUR]),
 )
 endless = limits.Budgets(turns=None, tokens=None, provider_errors=None, lifetime=None)
-all_limits = st.builds(limits.Limits, policies, budgets)
+all_limits = st.builds(limits.Limits, policies, budgets, st.booleans())
 
 forward = st.sampled_from([1.0, 60.0, 120.0, 240.0, 301.0, 1800.0, 7 * story.HOUR])
 any_way = st.one_of(forward, st.sampled_from([0.0, -1.0, -600.0, -8 * story.HOUR]))
 
 
 def rounds(
-    passes: st.SearchStrategy[float], then: st.SearchStrategy[story.Claim | story.End | None]
+    passes: st.SearchStrategy[float], then: st.SearchStrategy[story.Happening | None]
 ) -> st.SearchStrategy[list[Round]]:
     """Histories of some rounds."""
     reading = st.fixed_dictionaries(dict.fromkeys(SUBJECTS, readings_of))
     return st.lists(st.builds(Round, passes, reading, then), min_size=1, max_size=14)
 
 
-anything = rounds(any_way, st.one_of(st.none(), st.none(), claims, ends, told))
+anything = rounds(any_way, st.one_of(st.none(), st.none(), claims, ends, told, answers, silences))
 
 
 def play(history: Sequence[Round], under: limits.Limits, start: float = 1e9) -> Iterator[Moment]:
@@ -135,8 +145,9 @@ def play(history: Sequence[Round], under: limits.Limits, start: float = 1e9) -> 
         made = decide.decide(reading, state, under, now)
         yield Moment(now, state, reading, made)
         state = made.state
-        if one.then is not None and state.in_flight is not None:
-            state = story.happen(state, one.then, under)
+        of_a_wake = isinstance(one.then, story.Claim | story.End)
+        if one.then is not None and not (of_a_wake and state.in_flight is None):
+            state = story.happen(state, one.then, under, reading)
 
 
 def delivered(verdict: verdicts.Verdict) -> set[verdicts.Identity]:

@@ -115,7 +115,8 @@ class Silence:
     until: float | None
 
 
-Step: TypeAlias = Tick | Claim | End | Answer | Silence
+Happening: TypeAlias = Claim | End | Answer | Silence
+Step: TypeAlias = Tick | Happening
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,7 +155,7 @@ def tell(story: Story, state: states.State | None = None) -> states.State:
 
 def happen(
     state: states.State,
-    step: Claim | End | Answer | Silence,
+    step: Happening,
     limits_: limits.Limits,
     latest: Mapping[ids.SubjectId, observations.ReadingOf] = states.EMPTY,
 ) -> states.State:

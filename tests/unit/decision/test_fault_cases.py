@@ -148,3 +148,30 @@ def test_c148_a_wake_that_is_lost_stamps_nothing_and_a_key_that_clears_before_a_
     state = story.tell(Story("lost, then cleared", lost))
     assert state.in_flight is None
     assert story.stamps(state) == {}
+
+
+def test_c155_a_text_that_differs_in_every_read_does_not_hide_a_stall() -> None:
+    stuck = observations.Observation("stuck:ci/loop", observations.Severity.WAKE, observations.ResetsOn.REVISION)
+    ticks = [
+        Tick(n * HOUR, see(dataclasses.replace(stuck, brief=f"running {n}h06m")), "quiet handled") for n in range(1, 72)
+    ]
+    told: list[story.Step] = [
+        Tick(0, see(dataclasses.replace(stuck, brief="running 0h01m")), "wake undelayed: stuck:ci/loop"),
+        End(said=(story.said("stuck:ci/loop", "dispatched"),)),
+        *ticks,
+        Tick(72 * HOUR, see(dataclasses.replace(stuck, brief="running 72h06m")), "stop stalled"),
+    ]
+    story.tell(Story("running for ever", told, story.policy(coalesce_window=0.0)))
+
+
+def test_c064_a_dead_credential_costs_no_turn_and_one_notification() -> None:
+    steps: list[story.Step] = [
+        Tick(0, story.failed("auth"), "quiet unreadable"),
+        Claim(),
+        End(),
+        *(Tick(n * 10 * MINUTE, story.failed("auth"), "quiet unreadable") for n in range(1, 20)),
+    ]
+    state = story.tell(Story("401 in every read", steps))
+    assert state.spent.turns == 0
+    assert state.in_flight is None
+    assert state.blocked == states.Blocked(0, told=True)

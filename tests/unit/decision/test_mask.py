@@ -82,6 +82,46 @@ STORIES = [
         LIMITS,
     ),
     Story(
+        "what was dispatched, went, and comes back realertAfter after it was last shown is news, with no tick between",
+        [
+            Tick(0, see(COMMENT), COMMENTED),
+            End(said=(story.said("comment:7", "dispatched"),)),
+            Tick(60, see(), "quiet nothing-open"),
+            Tick(6 * HOUR, see(COMMENT), COMMENTED),
+        ],
+        LIMITS,
+    ),
+    Story(
+        "such an entry contradicts a claim again",
+        [
+            Tick(0, see(COMMENT), COMMENTED),
+            End(said=(story.said("comment:7", "dispatched"),)),
+            Tick(60, see(), "quiet nothing-open"),
+            Tick(6 * HOUR, see(COMMENT, story.READY), COMMENTED),
+        ],
+        LIMITS,
+    ),
+    Story(
+        "what was dispatched, went, and comes back before is not",
+        [
+            Tick(0, see(COMMENT), COMMENTED),
+            End(said=(story.said("comment:7", "dispatched"),)),
+            Tick(60, see(), "quiet nothing-open"),
+            Tick(6 * HOUR - 1, see(COMMENT), "quiet handled"),
+        ],
+        LIMITS,
+    ),
+    Story(
+        "what was dispatched and shown by two reads was never gone, whatever failed and however long it was between",
+        [
+            Tick(0, see(COMMENT), COMMENTED),
+            End(said=(story.said("comment:7", "dispatched"),)),
+            Tick(60, failed(), "quiet unreadable"),
+            Tick(30 * HOUR, see(COMMENT), "quiet handled"),
+        ],
+        LIMITS,
+    ),
+    Story(
         "memory is kept until realertAfter after the last read that showed the entry",
         [
             Tick(0, see(COMMENT), COMMENTED),

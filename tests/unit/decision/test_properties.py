@@ -25,6 +25,7 @@ def test_decide_is_total_and_every_memory_survives_its_document(
     for moment in histories.play(history, under):
         state = moment.made.state
         assert codec.decode(codec.encode(state), story.UID) == state
+        assert decide.decide(moment.reading, moment.before, under, moment.now) == moment.made
 
 
 @hypothesis.given(histories.anything, histories.all_limits, st.randoms(use_true_random=False))
@@ -109,8 +110,9 @@ def test_no_identity_is_told_twice_within_realert_after_when_every_wake_is_stamp
         sequence = one.then.sequence or flown.sequence
         claimed = dataclasses.replace(flown, claimed=min(sequence, flown.sequence)) if flown.claimed is None else flown
         for sent in claimed.present:
-            if sent.outcome is not None:
-                # An end is told whatever was told before: its subject was only less than ended then.
+            if sent.outcome is not None or not sent.stamps:
+                # An end is told whatever was told before: its subject was only less than ended then. A floor and a
+                # stall tell what is masked.
                 continue
             identity = sent.identity
             own = 0 if identity.revision is None else spells[identity.subject, sent.at]
@@ -166,6 +168,64 @@ def test_no_wake_leaves_after_a_stop_whatever_is_read(
 
 @hypothesis.given(histories.anything, histories.all_limits)
 @thorough
+def test_the_stall_counts_only_ticks_that_are_settled(history: list[histories.Round], under: limits.Limits) -> None:
+    for moment in histories.play(history, under):
+        before, after = moment.before.stall, moment.made.state.stall
+        counted = after is not None and after.ticks > (before.ticks if before is not None else 0)
+        if not counted:
+            continue
+        results = [of for of in moment.reading.values() if isinstance(of, observations.ProbeResult)]
+        assert len(results) == len(moment.reading)
+        assert all(of.complete and of.pending == 0 for of in results)
+        silent = moment.before.silence_until
+        assert silent is None or silent <= moment.now
+        assert not any(memory.parked for memory in moment.made.state.subjects.values())
+        assert not moment.made.state.window
+        assert under.finite
+
+
+@hypothesis.given(
+    histories.anything,
+    histories.policies,
+    st.sampled_from(list(observations.ResetsOn)),
+    st.integers(0, 2),
+    st.sampled_from([60.0, 120.0, 600.0]),
+)
+@thorough
+def test_what_stays_true_and_unmasked_is_told_within_the_cap_and_one_tick(
+    history: list[histories.Round],
+    policy: limits.Policy,
+    resets_on: observations.ResetsOn,
+    pending: int,
+    every: float,
+) -> None:
+    """Whatever happened before, as long as every wake is completed, nothing is silenced and all can be read."""
+    off = dataclasses.replace(policy, stall_action=limits.StallAction.OFF)
+    under = limits.Limits(off, histories.endless)
+    *_, last = histories.play(history, under)
+    subject, other = histories.SUBJECTS
+    state = dataclasses.replace(last.made.state, silence_until=None)
+    baseline = policy.on_first_observation is limits.FirstObservation.BASELINE
+    hypothesis.assume(state.subject(subject).retired is None and (state.subject(subject).read or not baseline))
+    fresh = observations.Observation("fresh", story.WAKE, resets_on)
+    result = observations.ProbeResult((fresh,), state.subject(subject).revision or "r1", pending=pending)
+    nothing = observations.ProbeResult((), state.subject(other).revision or "r1")
+    now, told = last.now, list[verdicts.Identity]()
+    for number in range(round(policy.coalesce_max / every) + 3):
+        if state.in_flight is not None:
+            state = story.happen(state, story.End(), under)
+        now += every
+        made = decide.decide({subject: result, other: nothing}, state, under, now)
+        told += histories.delivered(made.verdict)
+        if any(one.key == "fresh" for one in told):
+            assert number * every <= policy.coalesce_max + every
+            return
+        state = made.state
+    raise AssertionError("it was never told")
+
+
+@hypothesis.given(histories.anything, histories.all_limits)
+@thorough
 def test_the_memory_is_consistent(history: list[histories.Round], under: limits.Limits) -> None:
     for moment in histories.play(history, under):
         state, flown = moment.made.state, moment.made.state.in_flight
@@ -208,7 +268,8 @@ def test_what_is_sent_was_served_and_is_not_withheld(history: list[histories.Rou
 
 def _dispatched(moment: histories.Moment, of: observations.ProbeResult, one: observations.Observation) -> bool:
     subject = next(name for name, other in moment.reading.items() if other is of)
-    said = moment.before.subject(subject).dispositions.get(verdicts.identify(subject, of, one))
+    # As the tick left it: Baseline disposes of entries before claims are looked at.
+    said = moment.made.state.subject(subject).dispositions.get(verdicts.identify(subject, of, one))
     return said is not None and said.disposition is wakes.Disposition.DISPATCHED
 
 

@@ -10,6 +10,7 @@ from tests.unit.decision.story import (
     COMMENT,
     HOUR,
     LOST,
+    MERGED,
     MINUTE,
     UNIT,
     Claim,
@@ -237,6 +238,17 @@ STORIES = [
             Tick(240, {"a": see(), "b": see(revision="r2")}, "stop stalled"),
         ],
         LIMITS,
+    ),
+    Story(
+        "what lives on after an end is another digest from that tick on",
+        [
+            *quiet(0, reason="nothing-open", read={"a": see(), "b": see()}),
+            Tick(60, {"a": see(MERGED), "b": see()}, "terminal succeeded: merged"),
+            End(),
+            *quiet(2, 3, reason="nothing-open", read={"b": see()}),
+            Tick(240, {"b": see()}, "stop stalled"),
+        ],
+        story.policy(stall_ticks=3, stall_min_duration=180.0, coalesce_window=0.0),
     ),
     Story(
         "Notify wakes once per digest with every open entry",

@@ -102,6 +102,7 @@ def all_states(draw: st.DrawFn) -> states.State:
         owed_notice=draw(st.booleans()),
         started=draw(st.none() | _times),
         last_tick=draw(st.none() | _times),
+        read_at=draw(st.dictionaries(_subjects, _times, max_size=3)),
         ended=draw(st.none() | ended),
         silence_until=draw(st.none() | _times),
         stall=draw(st.none() | st.builds(states.Stall, _text, _times, _counts, st.booleans())),
