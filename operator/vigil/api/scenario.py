@@ -14,6 +14,7 @@ MAX_BYTES: Final = 4 * 1024 * 1024
 MAX_STEPS: Final = 10_000
 MAX_SUBJECTS: Final = 50
 MAX_OBSERVATIONS: Final = 1000
+OFFSET: Final = f"an offset is a duration such as 90s or 1h30m, at most {durations.LONGEST}, or one with a - before it"
 
 ONLY: Final = ids.SubjectId("subject")
 """The name of the one subject of a scenario that names none."""
@@ -23,12 +24,20 @@ _Key = Annotated[str, pydantic.Field(min_length=1, max_length=observations.KEY_L
 _Count = Annotated[int, pydantic.Field(ge=0, le=2**53), schema.WHOLE]
 
 
-def _offset(text: Any) -> Any:
-    """An offset is a duration; a clock can step back behind the start too."""
-    if not isinstance(text, str):
-        return text
-    durations.parse(text.removeprefix("-"))
+def _offset(text: str) -> str:
+    """An offset is a duration with a sign: a clock can step back behind the start too."""
+    try:
+        _seconds(text)
+    except durations.DurationError as error:
+        raise ValueError(OFFSET) from error
     return text
+
+
+def _names(subjects: dict[str, Any]) -> dict[str, Any]:
+    for name in subjects:
+        if not observations.is_key(name):
+            raise ValueError(f"{name[:50]!r} is no name: 1 to {observations.KEY_LIMIT} printable characters")
+    return subjects
 
 
 def _hold(text: str) -> str:
@@ -103,7 +112,7 @@ class ReadingSpec(schema.Model):
 
 
 class DispositionSpec(schema.Model):
-    """What an agent says of an entry."""
+    """What an agent says of an entry; one that is parked without a question stands under one of its key's name."""
 
     key: _Key
     subject: _Text = ""
@@ -111,8 +120,8 @@ class DispositionSpec(schema.Model):
     question: _Text = ""
     rules: ClassVar[tuple[schema.Rule, ...]] = (
         _rule(
-            message="question must be given with the disposition parked, and with no other",
-            holds=lambda self: bool(self.question) == (self.disposition is wakes.Disposition.PARKED),
+            message="question may be given with the disposition parked, and with no other",
+            holds=lambda self: not self.question or self.disposition is wakes.Disposition.PARKED,
             field=".question",
         ),
     )
@@ -139,7 +148,10 @@ class StepSpec(ReadingSpec):
     """One step: a reading of the one subject, or of several, and what happens before it."""
 
     at: _Offset
-    subjects: Annotated[dict[str, ReadingSpec], pydantic.Field(max_length=MAX_SUBJECTS)] | None = None
+    subjects: (
+        Annotated[dict[str, ReadingSpec], pydantic.Field(max_length=MAX_SUBJECTS), pydantic.AfterValidator(_names)]
+        | None
+    ) = None
     delivery: DeliverySpec | None = None
     answer: AnswerSpec | None = None
     silence_until: _Offset | None = None
@@ -179,15 +191,18 @@ class ScenarioSpec(schema.Model):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scenario:
-    """A scenario that can be played."""
+    """A scenario that can be played; `several` says that its subjects have names."""
 
     subjects: tuple[ids.SubjectId, ...]
     steps: tuple[simulation.Step, ...]
     limits: limits.Limits
+    several: bool = False
 
 
 def load(text: str | bytes, source: str) -> Scenario:
     """The scenario of a YAML or JSON text; raises InvalidManifest, whose messages begin with `source`."""
+    if len(text) > MAX_BYTES:
+        raise problems.InvalidManifest("", f"{source}: a scenario has at most {MAX_BYTES} bytes, and this has more")
     try:
         spec = manifest.parse_part(ScenarioSpec, yamljson.load(text, MAX_BYTES), "", bare_zero=True)
         under = manifest.parse_limits(spec.spec.policy, spec.spec.budgets, finite=spec.spec.objective == "finite")
@@ -204,10 +219,11 @@ def _scenario(spec: ScenarioSpec, under: limits.Limits) -> Scenario:
     if len(named) > MAX_SUBJECTS:
         raise problems.InvalidManifest("steps", f"name more than {MAX_SUBJECTS} subjects")
     for number, step in enumerate(spec.steps):
-        if named and step.reads:
+        if named and step.reads and step.subjects is None:
             raise problems.InvalidManifest(f"steps[{number}]", "has a reading, and others name several subjects")
+    several = any(step.subjects is not None for step in spec.steps)
     subjects = tuple(ids.SubjectId(name) for name in named) or (ONLY,)
-    return Scenario(subjects, tuple(_step(step, several=bool(named)) for step in spec.steps), under)
+    return Scenario(subjects, tuple(_step(step, several=several) for step in spec.steps), under, several)
 
 
 def _step(spec: StepSpec, *, several: bool) -> simulation.Step:
@@ -265,4 +281,5 @@ def _delivery(spec: DeliverySpec, *, several: bool) -> simulation.Delivery:
 
 
 def _seconds(offset: str) -> ids.Seconds:
-    return -durations.parse(offset[1:]) if offset.startswith("-") else durations.parse(offset)
+    seconds = durations.parse(offset[1:] if offset.startswith(("-", "+")) else offset)
+    return -seconds if offset.startswith("-") else seconds

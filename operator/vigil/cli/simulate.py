@@ -4,14 +4,17 @@ import json
 import pathlib
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 
-from vigil.api import durations, problems, scenario
+from vigil.api import durations, problems, scenario, status_prior
 from vigil.cli import manifests, tables
-from vigil.model import failures, ids, observations, verdicts
+from vigil.model import failures, ids, observations
 from vigil.tick import simulation
+
+SHOWN: Final = 2000
+"""Characters of one cell of the table."""
 
 
 @click.command(name="simulate", short_help="Try a policy on a made-up course of events.")
@@ -33,25 +36,32 @@ def command(*, source: str, as_json: bool) -> None:
     The exit code is 0, or 2 for a scenario that is not valid.
     """
     played = read(source)
-    results = list(simulation.run(played.steps, played.subjects, played.limits))
-    several = len(played.subjects) > 1
+    results = simulation.run(played.steps, played.subjects, played.limits)
     if as_json:
         for result in results:
-            click.echo(json.dumps(as_object(result, several=several), ensure_ascii=False))
+            click.echo(json.dumps(as_object(result, several=played.several)))
         return
-    rows = [_row(step, result, several=several) for step, result in zip(played.steps, results, strict=True)]
+    rows = [_row(step, result, several=played.several) for step, result in zip(played.steps, results, strict=True)]
     tables.show(("AT", "READ", "VERDICT", "TURNS", "TOKENS", "ERRORS", "PHASE"), rows)
 
 
 def read(source: str) -> scenario.Scenario:
     """The scenario of a file; what is wrong with it ends the command with exit code 2."""
+    name = "standard input" if source == "-" else source
     try:
-        text = sys.stdin.buffer.read() if source == "-" else pathlib.Path(source).read_bytes()
-        return scenario.load(text, "standard input" if source == "-" else source)
+        return scenario.load(_text(source), name)
     except OSError as error:
-        manifests.fail(f"{source}: {error.strerror}")
+        manifests.fail(f"{name}: {error.strerror}")
     except problems.InvalidManifest as error:
         manifests.fail(str(error))
+
+
+def _text(source: str) -> bytes:
+    """What stands in a file, to one byte more than is taken: the rest is refused unread."""
+    if source == "-":
+        return sys.stdin.buffer.read(scenario.MAX_BYTES + 1)
+    with pathlib.Path(source).open("rb") as file:
+        return file.read(scenario.MAX_BYTES + 1)
 
 
 def as_object(result: simulation.Result, *, several: bool) -> dict[str, Any]:
@@ -72,11 +82,10 @@ def _keys(result: simulation.Result, *, several: bool) -> list[str]:
 
 def _row(step: simulation.Step, result: simulation.Result, *, several: bool) -> Sequence[str]:
     spent = result.state.spent
-    at = f"-{durations.render(-step.at)}" if step.at < 0 else durations.render(step.at)
     numbers = (str(spent.turns), str(spent.tokens), str(result.provider_errors))
     return (
-        at,
-        "; ".join(_events(step, several=several)),
+        _offset(step.at),
+        status_prior.cut("; ".join(_events(step, result, several=several)), SHOWN),
         _verdict(result, several=several),
         *numbers,
         result.phase.value,
@@ -89,18 +98,24 @@ def _verdict(result: simulation.Result, *, several: bool) -> str:
         return "-"
     told = f"{type(verdict).__name__} {verdict.reason}"
     keys = _keys(result, several=several)
-    return f"{told}: {', '.join(keys)}" if not isinstance(verdict, verdicts.Quiet) and keys else told
+    return status_prior.cut(f"{told}: {', '.join(keys)}", SHOWN) if keys else told
 
 
-def _events(step: simulation.Step, *, several: bool) -> Iterator[str]:
+def _offset(seconds: ids.Instant) -> str:
+    return f"-{durations.render(-seconds)}" if seconds < 0 else durations.render(seconds)
+
+
+def _events(step: simulation.Step, result: simulation.Result, *, several: bool) -> Iterator[str]:
     """What happens in a step, in a few words."""
     if step.delivery is not None:
         said = [f"{one.key} {one.disposition}" for one in step.delivery.dispositions]
-        yield f"wake {step.delivery.state.value}" + (f" ({', '.join(said)})" if said else "")
+        told = f" ({', '.join(said)})" if said else ""
+        state = step.delivery.state.value
+        yield f"wake {state}, but none is in flight" if result.missed else f"wake {state}{told}"
     if step.answer is not None:
         yield f"answer to {step.answer[0]}"
     if step.silence_until is not None:
-        yield f"silence until {durations.render(step.silence_until)}"
+        yield f"silence until {_offset(step.silence_until)}"
     if step.readings is not None:
         yield from (_read(name, shown, several=several) for name, shown in step.readings.items())
         if not step.readings:

@@ -1,11 +1,16 @@
-"""A policy tried on a made-up course of events, with the delivery that it tells. Pure."""
+"""A policy tried on a made-up course of events, with the delivery that it tells. Pure.
+
+1. A step first says what became of the wake in flight, then what was answered, then until when nothing may be told.
+2. A wake of which no step said anything was claimed at once, and has an outcome just before the next tick.
+3. Only a step with readings is a tick. After the end nothing is read, and a last wake has its outcome in any next step.
+"""
 
 import dataclasses
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 
-from vigil.decision import decide, outcomes, questions
+from vigil.decision import decide, flight, outcomes, questions
 from vigil.model import failures, ids, limits, observations, states, verdicts, wakes
 from vigil.tick import phase as phases
 
@@ -66,9 +71,10 @@ class Step:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
-    """How the Watch stands after a step; `verdict` is None where nothing was decided, and after the end.
+    """How the Watch stands after a step.
 
-    `reading` is the latest one of each subject that was ever read.
+    `verdict` is None where nothing was decided, and after the end. `reading` is the latest one of each live subject
+    that was ever read. `missed` says that the step tells of a wake and none was in flight.
     """
 
     at: ids.Instant
@@ -76,6 +82,7 @@ class Result:
     state: states.State
     reading: Mapping[ids.SubjectId, observations.ReadingOf]
     phase: phases.Phase
+    missed: bool = False
 
     @property
     def provider_errors(self) -> int:
@@ -111,6 +118,7 @@ class _Course:
         """The wake that a step put on hold as Queued or Claimed."""
 
     def play(self, step: Step) -> Result:
+        missed = step.delivery is not None and self._wake is None
         if step.delivery is not None:
             self._deliver(step.delivery, step.at)
         if step.answer is not None:
@@ -118,38 +126,49 @@ class _Course:
         if step.silence_until is not None:
             self._state = dataclasses.replace(self._state, silence_until=step.silence_until)
         over = self._state.ended is not None
-        decided = None
         if step.readings is not None or over:
             self._complete(step.at)
-            decided = self._decide(step.readings or {}, step.at)
+        decided = None if step.readings is None else self._decide(step.readings, step.at)
         verdict = None if over else decided
         self._verdict = verdict or self._verdict
-        live = {name: of for name, of in self._reading.items() if self._state.subject(name).retired is None}
-        phase = phases.of(self._state, self._verdict, live)
-        return Result(step.at, verdict, self._state, dict(self._reading), phase)
+        live = {name: of for name, of in self._reading.items() if self._lives(name)}
+        return Result(step.at, verdict, self._state, live, phases.of(self._state, self._verdict, live), missed)
+
+    @property
+    def _wake(self) -> states.InFlight | None:
+        """The wake in flight; that a Watch is Blocked is told beside all wakes, and no step is about it."""
+        flown = self._state.in_flight
+        return None if flown is None or flown.current.reason == flight.BLOCKED else flown
+
+    def _lives(self, name: ids.SubjectId) -> bool:
+        return self._state.subject(name).retired is None
 
     def _deliver(self, said: Delivery, at: ids.Instant) -> None:
-        flown = self._state.in_flight
+        flown = self._wake
         if flown is None:
             return
         self._kept = flown.id
-        if said.state is Delivered.CLAIMED:
-            self._state = outcomes.claimed(self._state, flown.id, flown.sequence)
-        elif said.state is not Delivered.QUEUED:
-            self._end(_OUTCOMES[said.state], at, said)
+        match said.state:
+            case Delivered.QUEUED:
+                self._state = dataclasses.replace(self._state, in_flight=dataclasses.replace(flown, claimed=None))
+            case Delivered.CLAIMED:
+                self._state = outcomes.claimed(self._state, flown.id, flown.sequence)
+            case Delivered.COMPLETED | Delivered.NOTIFIED | Delivered.LOST:
+                self._end(flown, _OUTCOMES[said.state], at, said)
+            case _:
+                assert_never(said.state)
 
     def _complete(self, at: ids.Instant) -> None:
         """A wake of which no step said anything was claimed at once, and is completed just before the next tick."""
         flown = self._state.in_flight
         if flown is not None and flown.id != self._kept:
-            self._end(wakes.WakeState.DELIVERED, at, Delivery(Delivered.COMPLETED))
+            self._end(flown, wakes.WakeState.DELIVERED, at, Delivery(Delivered.COMPLETED))
 
-    def _end(self, state: wakes.WakeState, at: ids.Instant, said: Delivery) -> None:
-        flown = self._state.in_flight
-        if flown is not None:
-            sequence = flown.sequence if flown.claimed is None else flown.claimed
-            event = wakes.OutcomeEvent(0, flown.id, _UID, state, sequence, at, said.tokens, said.dispositions)
-            self._state = outcomes.ended(self._state, event, self._under, self._shown())
+    def _end(self, flown: states.InFlight, state: wakes.WakeState, at: ids.Instant, said: Delivery) -> None:
+        sequence = flown.sequence if flown.claimed is None else flown.claimed
+        event = wakes.OutcomeEvent(0, flown.id, _UID, state, sequence, at, said.tokens, said.dispositions)
+        self._state = outcomes.ended(self._state, event, self._under, self._shown())
+        self._kept = None
 
     def _shown(self) -> outcomes.Shown:
         return {
@@ -160,11 +179,12 @@ class _Course:
         }
 
     def _decide(self, readings: Mapping[ids.SubjectId, Shown], at: ids.Instant) -> verdicts.Verdict:
-        self._reading |= {name: self._read(name, shown) for name, shown in readings.items()}
+        self._reading |= {name: self._read(name, shown) for name, shown in readings.items() if self._lives(name)}
         reading: dict[ids.SubjectId, observations.ReadingOf] = {}
         for name, of in self._reading.items():
             # An error that repeats leaves the subject unread and is no failed tick, as one of a whole group is none.
             reading[name] = of if name in readings else _shared(of)
+        # A Watch that has ended is read no more; an end of which nobody was told is offered again all the same.
         made = decide.decide(reading if self._state.ended is None else {}, self._state, self._under, at)
         self._state = made.state
         return made.verdict
