@@ -91,6 +91,7 @@ class Inbox:
         self.withdrawn: list[ids.WakeId] = []
         self.fails: Exception | None = None
         self.hangs = False
+        self.asked, self._answers = asyncio.Event(), asyncio.Event()
         self.breaks: Exception | None = None
 
     async def submit(self, message: wakes.WakeMessage) -> wakes.SubmitResult:
@@ -100,13 +101,19 @@ class Inbox:
 
     async def withdraw(self, wake: ids.WakeId) -> wakes.SubmitResult:
         """Give it back."""
+        self.asked.set()
         if self.hangs:
-            await asyncio.Event().wait()
+            await self._answers.wait()
         if self.fails is not None:
             raise self.fails
         self.queued.pop(wake, None)
         self.withdrawn.append(wake)
         return wakes.SubmitResult(wakes.WakeState.WITHDRAWN, 1)
+
+    def answer(self) -> None:
+        """Hang no more."""
+        self.hangs = False
+        self._answers.set()
 
     async def outcomes(self, after: int, _wait: ids.Seconds) -> ports.OutcomePage:
         """None, ever."""

@@ -13,7 +13,7 @@ from tests.handlers import parts
 from vigil import ports
 from vigil.api import status, v1alpha1
 from vigil.handlers import intake, messages
-from vigil.model import failures, states, verdicts
+from vigil.model import failures, ids, states, verdicts
 
 INVALID: dict[str, Any] = {"subjects": [{"name": "UPPER"}]}
 
@@ -202,6 +202,73 @@ async def test_what_was_overtaken_is_not_told_again(
     assert len(one.cluster.said) == 1
 
 
+async def test_a_watch_that_becomes_invalid_has_its_wake_taken_back(one: parts.Parts, door: intake.Intake) -> None:
+    wake = await with_a_wake(one, door)
+    await door.reconcile("uid-api", parts.body(generation=2, **INVALID))
+    assert one.enrolled() == set()
+    await one.queue.drop(ids.WatchUid("uid-api"))
+    assert one.inbox.withdrawn == [wake]
+
+
+async def test_nobody_waits_for_the_sidecar_when_a_watch_becomes_invalid(one: parts.Parts, door: intake.Intake) -> None:
+    await with_a_wake(one, door)
+    one.inbox.hangs = True
+    async with running(door):
+        broken = messages.Seen("uid-api", parts.body(generation=2, **INVALID))
+        await through(door, broken, messages.Seen("uid-web", parts.body("web")))
+        await asyncio.wait_for(one.inbox.asked.wait(), 10)
+        assert one.enrolled() == {"uid-web"}
+        assert [name for name, _, _ in one.cluster.said] == ["api"]
+
+
+async def test_a_watch_that_is_repaired_while_the_sidecar_hangs_is_held_with_its_wake(
+    one: parts.Parts, door: intake.Intake
+) -> None:
+    wake = await with_a_wake(one, door)
+    stored = status.render(one.memory_of("api").current, None, 0.0)
+    one.inbox.hangs = True
+    repaired = {**parts.body(generation=3), "status": stored}
+    async with running(door):
+        broken = messages.Seen("uid-api", parts.body(generation=2, **INVALID))
+        await through(door, broken, messages.Seen("uid-api", repaired))
+    assert len(one.cluster.said) == 1
+    flown = one.memory_of("api").state.in_flight
+    assert flown is not None
+    assert flown.id == wake
+
+
+@pytest.mark.parametrize("how", ["timer", "list"])
+async def test_nobody_waits_for_the_sidecar_when_a_deletion_is_seen_elsewhere_but_the_deletion_itself(
+    one: parts.Parts, door: intake.Intake, how: str
+) -> None:
+    wake = await with_a_wake(one, door)
+    one.inbox.hangs = True
+    message, done = leaving(parts.body())
+    async with running(door):
+        if how == "timer":
+            await through(door, messages.Ticked("uid-api", message.body), messages.Seen("uid-web", parts.body("web")))
+        else:
+            await door.resync(listing())
+            await through(door, messages.Seen("uid-web", parts.body("web")))
+        assert one.enrolled() == {"uid-web"}
+        door.put(message)
+        await asyncio.wait_for(one.inbox.asked.wait(), 10)
+        await through(door)
+        assert not done.done()
+        one.inbox.answer()
+        await asyncio.wait_for(asyncio.wrap_future(done), 10)
+    assert one.inbox.withdrawn == [wake]
+
+
+async def with_a_wake(one: parts.Parts, door: intake.Intake) -> ids.WakeId:
+    """Hold a Watch whose wake is queued."""
+    one.provider.shown["api"] = "red"
+    await door.reconcile("uid-api", parts.body())
+    await one.queue.round()
+    (wake,) = one.inbox.queued
+    return wake
+
+
 # --- comparing with a list -------------------------------------------------------------------------------------------
 
 
@@ -224,6 +291,7 @@ async def test_a_watch_made_anew_under_its_old_name_is_another_one(one: parts.Pa
     await door.reconcile("uid-api", parts.body())
     await one.queue.round()
     await door.resync(listing(parts.body(uid="uid-second")))
+    await one.queue.drop(ids.WatchUid("uid-api"))
     assert one.enrolled() == {"uid-second"}
     assert len(one.inbox.withdrawn) == 1
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -115,6 +115,24 @@ async def until_kopf_is_gone() -> None:
             await asyncio.to_thread(thread.join, 30)
 
 
+@contextlib.contextmanager
+def told_of(start: str) -> Iterator[asyncio.Event]:
+    """Set once the process logs something that begins so."""
+    heard = asyncio.Event()
+
+    class Ear(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.getMessage().startswith(start):
+                heard.set()
+
+    log, ear = logging.getLogger(process.__name__), Ear()
+    log.addHandler(ear)
+    try:
+        yield heard
+    finally:
+        log.removeHandler(ear)
+
+
 async def ended(task: "asyncio.Task[None]") -> str:
     """Why the process ended."""
     with pytest.raises(process.ProcessEnded) as raised:
@@ -176,18 +194,36 @@ async def test_a_list_that_fails_is_made_again_and_ends_nothing(
 
 
 @pytest.mark.usefixtures("nowhere")
-async def test_a_shutdown_that_takes_too_long_is_cut_short(one: parts.Parts, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_drain_that_takes_too_long_is_cut_short_and_kopf_and_the_lease_have_their_time(
+    one: parts.Parts, caplog: pytest.LogCaptureFixture
+) -> None:
     one.store.open.clear()
     lease = Lease()
-    life = Life(one, lease, shutdown_timeout=0.2)
+    life = Life(one, lease, shutdown_timeout=3.0)
     await enrolled(one)
     async with life.running() as task:
         await until_stored(one)
         life.stop.set()
         with caplog.at_level(logging.WARNING):
-            await asyncio.wait_for(task, 5)
-    assert len(lease.released) == 1
-    assert "the shutdown took longer than 0.2 s and is cut short" in caplog.messages
+            await asyncio.wait_for(task, 10)
+    assert lease.released == [False]
+    cut = [message for message in caplog.messages if message.endswith("is cut short")]
+    assert cut == ["the drain took longer than 1.5 s and is cut short"]
+
+
+@pytest.mark.usefixtures("nowhere")
+async def test_what_a_drain_left_under_way_may_end_while_kopf_does(one: parts.Parts) -> None:
+    one.store.open.clear()
+    life = Life(one, shutdown_timeout=3.0)
+    await enrolled(one)
+    async with life.running() as task:
+        await until_stored(one)
+        with told_of("the drain took longer") as cut:
+            life.stop.set()
+            await asyncio.wait_for(cut.wait(), 5)
+        one.store.open.set()
+        await asyncio.wait_for(task, 10)
+    assert one.store.kept[ids.WatchUid("uid-api")].verdict is not None
 
 
 async def test_a_standby_that_is_stopped_never_worked_and_is_ready_all_the_time(one: parts.Parts) -> None:

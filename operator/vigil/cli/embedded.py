@@ -9,7 +9,7 @@ from typing import Final
 import prometheus_client
 
 from vigil import ports
-from vigil.adapters import local, settings
+from vigil.adapters import local, recorder, settings
 from vigil.adapters.http import client
 from vigil.cli import address
 from vigil.sidecar import app, auth, evidence, notify, server, service, turns
@@ -24,9 +24,10 @@ class SidecarError(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Embedded:
-    """A running sidecar: the scheduler's side, and the URL for sessions."""
+    """A running sidecar: the scheduler's side with the ledger, and the URL for sessions."""
 
     delivery: ports.Delivery
+    ledger: recorder.Ledger
     url: str
 
 
@@ -53,7 +54,7 @@ async def serving(
             authenticator = auth.StaticTokens({token: auth.EVERYTHING})
             made = app.create_app(sidecar, authenticator, prometheus_client.CollectorRegistry())
             async with sidecar.running(), server.serving(made, sidecar, listening):
-                yield Embedded(sidecar, url)
+                yield Embedded(sidecar, sidecar, url)
     except (server.ListenError, port.StoreError) as error:
         raise SidecarError(str(error)) from error
 

@@ -12,7 +12,7 @@ import prometheus_client
 import structlog
 
 from vigil import ports
-from vigil.adapters import clock, health, logs, metrics, settings, sidecar, wire
+from vigil.adapters import clock, health, logs, metrics, recorder, settings, sidecar, wire
 from vigil.adapters.http import client as http_client
 from vigil.adapters.kube import client as kube_client
 from vigil.adapters.kube import configuration, errors, lease, secrets, status, transports, watches
@@ -79,6 +79,7 @@ async def _operator(told: settings.OperatorSettings, kinds: registry.Registry) -
         found = watches.Watches(api, told.namespaces)
         if not await found.crd_installed():
             raise process.ProcessEnded("the CRD watches.vigil.dev is not installed in this cluster")
+        ledger = await stack.enter_async_context(recorder.Recorder(delivery, system).running())
         store = status.StatusWriter(api, system, signals)
         queue = scheduler.Scheduler(
             clock=system,
@@ -91,6 +92,7 @@ async def _operator(told: settings.OperatorSettings, kinds: registry.Registry) -
                 read_limits=reads.ReadLimits(told.probe_timeout, told.probe_requests),
                 timer_period=told.timer_interval,
             ),
+            ticked=ledger.told,
         )
         operator = process.Process(
             clock=system,

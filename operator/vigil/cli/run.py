@@ -14,7 +14,7 @@ from typing import Final
 import click
 
 from vigil import ports
-from vigil.adapters import clock, files, local, logs, signals
+from vigil.adapters import clock, files, local, logs, recorder, signals
 from vigil.cli import embedded, manifests, report
 from vigil.cli import local as local_options
 from vigil.model import ids
@@ -137,10 +137,6 @@ async def _parts(watches: Sequence[enrolment.Enrolment], wanted: _Wanted) -> Asy
     reporter = report.Reporter(click.echo, _note, resume=resume, as_json=wanted.as_json)
     happened = asyncio.Event()
 
-    def told(known: memory.Memory) -> None:
-        reporter.tell(known, system.now())
-        happened.set()
-
     async with contextlib.AsyncExitStack() as stack:
         store = stack.enter_context(files.FileStore.opened(wanted.state_dir, system, silent))
         guarded = await stack.enter_async_context(local_options.guarded(wanted.local))
@@ -148,6 +144,13 @@ async def _parts(watches: Sequence[enrolment.Enrolment], wanted: _Wanted) -> Asy
         sidecar = await stack.enter_async_context(
             embedded.serving(wanted.state_dir, wanted.listen, system, guarded, folder)
         )
+        ledger = await stack.enter_async_context(recorder.Recorder(sidecar.ledger, system).running())
+
+        def told(known: memory.Memory) -> None:
+            ledger.told(known)
+            reporter.tell(known, system.now())
+            happened.set()
+
         queue = scheduler.Scheduler(
             clock=system,
             transports=await stack.enter_async_context(local_options.transports(wanted.local, guarded, watches)),

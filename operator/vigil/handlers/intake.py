@@ -78,7 +78,8 @@ class Intake:
 
     async def _leave(self, message: messages.Seen) -> None:
         try:
-            await self._let_go(message.uid, message.body)
+            self._let_go(message.uid, message.body)
+            await self._scheduler.drop(ids.WatchUid(message.uid))
         except Exception:
             # A wake that was not taken back completes into nothing; the deletion and the other Watches go on.
             _LOG.exception("the Watch %s is deleted, and its wake could not be taken back", message.uid)
@@ -88,14 +89,14 @@ class Intake:
                 with contextlib.suppress(concurrent.futures.InvalidStateError):
                     message.done.set_result(None)
 
-    async def _let_go(self, uid: str, body: Mapping[str, Any]) -> None:
+    def _let_go(self, uid: str, body: Mapping[str, Any]) -> None:
         """Drop a Watch that is being deleted; one that this process never held is held first, for its queued wake."""
         if uid not in self._taken and uid not in self._gone:
             try:
                 self._accept(enrol.enrol(manifest.parse_watch(body), self._kinds), body)
             except problems.InvalidManifest:
                 _LOG.info("the Watch %s is deleted and is not valid: no wake of it is taken back", uid)
-        await self.drop(uid)
+        self.drop(uid)
 
     async def _take(self, message: messages.Seen | messages.Ticked) -> None:
         if isinstance(message, messages.Ticked):
@@ -122,7 +123,7 @@ class Intake:
         taken, held = dict(self._taken), self._scheduler.uids()
         present = {str(body["metadata"]["uid"]): body for body in await list_all()}
         for gone in (held | taken.keys()) - present.keys():
-            await self.drop(gone)
+            self.drop(gone)
         for uid, body in present.items():
             if self._taken.get(uid) is taken.get(uid):
                 await self._reconcile_safely(uid, body, listed=True)
@@ -134,7 +135,7 @@ class Intake:
         cluster may have been restored.
         """
         if "deletionTimestamp" in body["metadata"]:
-            await self._let_go(uid, body)
+            self._let_go(uid, body)
             return
         mark, version, before = _mark(body), _version(body), self._taken.get(uid)
         if before is not None and version < before.version and not listed:
@@ -152,21 +153,21 @@ class Intake:
             self._accept(watch, body)
             self._taken[uid] = _Taken(mark, True, version)
 
-    async def drop(self, uid: str) -> None:
-        """Hold this Watch no longer, and know that it is gone."""
+    def drop(self, uid: str) -> None:
+        """Hold this Watch no longer, and know that it is gone; its wake is taken back in the background."""
         self._taken.pop(uid, None)
         self._gone[uid] = None
         if len(self._gone) > GONE_REMEMBERED:
             self._gone.pop(next(iter(self._gone)))
         self._cluster.forget(ids.WatchUid(uid))
-        await self._scheduler.drop(ids.WatchUid(uid))
+        self._scheduler.release(ids.WatchUid(uid))
 
     def _accept(self, watch: enrolment.Enrolment, body: Mapping[str, Any]) -> None:
         self._scheduler.enrol(watch, restore.restore(body.get("status"), watch))
 
     async def _refuse(self, uid: str, body: Mapping[str, Any], error: problems.InvalidManifest) -> bool:
         """Whether its status says now that it is invalid; where not, its next timer tries again."""
-        await self._scheduler.drop(ids.WatchUid(uid))
+        self._scheduler.release(ids.WatchUid(uid))
         _LOG.warning("the Watch %s is invalid: %s", uid, error)
         return await self._cluster.write_invalid(body, error.path, error.message) is not ports.SaveResult.FAILED
 

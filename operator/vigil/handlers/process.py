@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from vigil import ports
@@ -17,6 +17,8 @@ _LOG = logging.getLogger(__name__)
 SETTLE_AFTER_RELIST: Final[ids.Seconds] = 5.0
 """A listing comes as one event a Watch: the comparison of uids waits until it is through."""
 DEAD_AFTER: Final[ids.Seconds] = 180.0
+LAST_STEPS: Final[ids.Seconds] = 3.0
+"""What of the time for a shutdown is left to kopf and the Lease, however long the drain would take."""
 
 
 class ProcessEnded(Exception):  # noqa: N818 - it is an end, and says which
@@ -134,21 +136,26 @@ class Process:
 
     async def _shut_down(self, parts: Mapping[str, "asyncio.Task[Any]"]) -> None:
         """Stop probing, let posts and states through, stop kopf; bounded, since the process is killed otherwise."""
-        try:
-            async with asyncio.timeout(self._options.shutdown_timeout):
+        whole = self._options.shutdown_timeout
+        with _cut_short("the shutdown", whole):
+            async with asyncio.timeout(whole):
                 if self._lease is not None and self._lease.lost.is_set():
                     # Another replica may be active by now: what was not stored or posted is its to decide again.
                     parts["the scheduler"].cancel()
                 else:
-                    await self._scheduler.drain()
+                    await self._drain(max(whole - LAST_STEPS, whole / 2))
                 if self._reactor is not None:
                     self._reactor.stop()
                     await self._reactor.ended()
-        except TimeoutError:
-            _LOG.warning("the shutdown took longer than %g s and is cut short", self._options.shutdown_timeout)
         for task in parts.values():
             task.cancel()
         await asyncio.gather(*parts.values(), return_exceptions=True)
+
+    async def _drain(self, most: ids.Seconds) -> None:
+        """Drain the scheduler for so long; what is under way then may still end while kopf does."""
+        with _cut_short("the drain", most):
+            async with asyncio.timeout(most):
+                await self._scheduler.drain()
 
     async def _resync(self) -> None:
         """Compare uids after each listing and every so often: what is deleted during a break is never told."""
@@ -165,6 +172,14 @@ class Process:
     async def _lost(self, lease: Lease) -> None:
         await lease.lost.wait()
         raise ProcessEnded(lease.why_lost)
+
+
+@contextlib.contextmanager
+def _cut_short(step: str, seconds: ids.Seconds) -> Generator[None]:
+    try:
+        yield
+    except TimeoutError:
+        _LOG.warning("%s took longer than %g s and is cut short", step, seconds)
 
 
 async def _outlived(thread: reactor.Reactor) -> None:

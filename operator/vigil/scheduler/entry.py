@@ -12,6 +12,8 @@ from vigil.tick import memory as memories
 
 RETRY_FIRST: Final[ids.Seconds] = 2.0
 _RETRY_LONGEST: Final[ids.Seconds] = 60.0
+_ALONG: Final = 4
+"""A Watch that is due within this part of its interval is read along with its groups."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -30,7 +32,8 @@ class Entry:
     `lock` is held while its memory changes. `busy` says that a round has it. `settle_at` is when an unstored or
     undelivered result is tried again without a read, `pause` how long after another failure. `beat` is when its timer
     was last heard of. `asked` says that it is to be read again right after the round that has it. `keys` are the
-    groups of its subjects, `pending` the task that shows a new Watch as Pending.
+    groups that its subjects were last placed in, `unbound` says that they could not be when it was last to be read.
+    `pending` is the task that shows a new Watch as Pending.
     """
 
     memory: memories.Memory
@@ -47,6 +50,7 @@ class Entry:
     poke: str = ""
     asked: bool = False
     keys: frozenset[groups.GroupKey] = frozenset()
+    unbound: bool = False
     pending: asyncio.Task[None] | None = None
     announced: Announced = dataclasses.field(default_factory=Announced)
 
@@ -60,9 +64,20 @@ class Entry:
         """Whether there is nothing left to do: the Watch has ended and its last word was taken."""
         return self.memory.state.quiet_for_good and self.settle_at is None
 
+    @property
+    def next(self) -> ids.Instant:
+        """When there is something to do for it."""
+        return self.due if self.settle_at is None else min(self.due, self.settle_at)
+
     def hurry(self, now: ids.Instant) -> None:
         """Be read now; what is under way began before the reason for this, and is read once more."""
         self.due, self.asked = min(self.due, now), self.busy
+
+    def soon(self, now: ids.Instant) -> bool:
+        """Whether it can be read along with others, since it is due soon."""
+        if self.gone or self.busy or not self.memory.probed:
+            return False
+        return self.due - now <= self.watch.cadence.interval / _ALONG
 
     def read_at_last(self) -> None:
         """There is more to show than that it is Pending."""

@@ -44,6 +44,7 @@ class _Account:
     """One credential with its provider: one request after another, and none while it is throttled."""
 
     turn: asyncio.Lock
+    keys: set[groups.GroupKey] = dataclasses.field(default_factory=set[groups.GroupKey])
     held_until: ids.Instant = 0.0
     why: str = ""
 
@@ -67,11 +68,14 @@ class Reads:
         self._accounts: dict[tuple[str, str], _Account] = {}
         self._groups: dict[groups.GroupKey, _Group] = {}
 
-    def keep_only(self, keys: set[groups.GroupKey]) -> None:
-        """Forget the groups that no Watch belongs to any more."""
-        self._groups = {key: group for key, group in self._groups.items() if key in keys}
-        accounts = {(key.host, key.account) for key in keys}
-        self._accounts = {key: account for key, account in self._accounts.items() if key in accounts}
+    def forget(self, key: groups.GroupKey) -> None:
+        """Forget a group that no Watch belongs to any more, and its account with the last of its groups."""
+        self._groups.pop(key, None)
+        account = self._accounts.get((key.host, key.account))
+        if account is not None:
+            account.keys.discard(key)
+            if not account.keys:
+                del self._accounts[key.host, key.account]
 
     async def read(
         self, key: groups.GroupKey, kind: kind_api.Kind, bound: ports.Bound, wanted: Wanted, watches: int
@@ -81,6 +85,7 @@ class Reads:
         `watches` is how many Watches wait for the answer: a failure that several of them share is the group's.
         """
         account = self._accounts.setdefault((key.host, key.account), _Account(asyncio.Lock()))
+        account.keys.add(key)
         try:
             group = self._group(key, kind, bound)
         except Exception as error:

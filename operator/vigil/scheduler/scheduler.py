@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from vigil import ports
 from vigil.model import failures, ids, verdicts, wakes
-from vigil.scheduler import entry, feed, groups, plans, reads
+from vigil.scheduler import agenda, entry, feed, groups, lookout, places, plans, reads, withdrawals
 from vigil.tick import checkpoint, enrolment, essence, memory, tick
 
 _LOG = logging.getLogger(__name__)
@@ -18,10 +18,7 @@ FIRST_WRITE_AFTER: Final[ids.Seconds] = 2.0
 """A new Watch is shown as Pending when its first read takes longer: most have a verdict by then, and one write."""
 READ_GRACE: Final[ids.Seconds] = 5.0
 """How long a read that is under way may take to its end once everything is to end."""
-WITHDRAW_TIMEOUT: Final[ids.Seconds] = 10.0
 _IDLE: Final[ids.Seconds] = 60.0
-_PREFETCH: Final = 4
-"""Subjects that are due within this part of their interval are read along with the group."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,7 +65,19 @@ class Scheduler:
         self._options = options
         self._ticked = ticked
         self._reads = reads.Reads(clock, signals, options.read_limits)
+        self._withdrawals = withdrawals.Withdrawals(delivery, clock)
         self._entries: dict[ids.WatchUid, entry.Entry] = {}
+        self._agenda = agenda.Agenda()
+        self._places = places.Places(transports, self._reads)
+        self._lookout = lookout.Lookout(
+            self._entries,
+            clock=clock,
+            transports=transports,
+            signals=signals,
+            timer_period=options.timer_period,
+            healed=self._hurry,
+        )
+        self._leaving: dict[ids.WatchUid, asyncio.Task[None]] = {}
         self._kick = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._readings: set[asyncio.Task[reads.Answers]] = set()
@@ -102,7 +111,7 @@ class Scheduler:
             if newer or known.poke != watch.poke:
                 known.hurry(now)
             known.poke = watch.poke
-        self._kick.set()
+            self._plan(known)
 
     def _enrol_new(self, watch: enrolment.Enrolment, stored: memory.Stored, now: ids.Instant) -> None:
         begun = memory.begin(watch, stored, now)
@@ -110,6 +119,10 @@ class Scheduler:
         if stored.state is not None and begun.state.in_flight is None:
             new.due = now + self._options.spread * watch.cadence.interval * _spread(watch.ref.uid)
         self._entries[watch.ref.uid] = new
+        self._places.add(new)
+        self._plan(new)
+        if begun.state.in_flight is not None:
+            self._withdrawals.keep(begun.state.in_flight.id)
         if begun.state.quiet_for_good:
             new.announce(self._signals)
         elif stored.state is None:
@@ -128,8 +141,7 @@ class Scheduler:
     def poke(self, uid: ids.WatchUid) -> None:
         """Bring the next read of a Watch forward."""
         if (known := self._entries.get(uid)) is not None:
-            known.hurry(self._clock.now())
-            self._kick.set()
+            self._hurry(known)
 
     def beat(self, uid: ids.WatchUid) -> None:
         """The timer of a Watch was heard of; a Watch that is late is due now."""
@@ -138,54 +150,87 @@ class Scheduler:
             if known.due <= self._clock.now():
                 self._kick.set()
 
-    async def drop(self, uid: ids.WatchUid) -> None:
-        """Watch it no longer, and take its wake back if no session has it; an unreachable sidecar is not waited for."""
+    def release(self, uid: ids.WatchUid) -> None:
+        """Watch it no longer; its wake, if no session has it, is taken back in the background, whatever that takes."""
         if (known := self._entries.get(uid)) is not None:
             self._forget(known)
-            await self._withdraw(known)
+
+    async def drop(self, uid: ids.WatchUid) -> None:
+        """Release a Watch, and wait a while until its wake is back; an unreachable sidecar is not waited for."""
+        self.release(uid)
+        if (leaving := self._leaving.get(uid)) is not None:
+            await asyncio.wait({leaving}, timeout=withdrawals.TIMEOUT)
 
     def _forget(self, known: entry.Entry) -> None:
+        if known.gone:
+            return
         known.gone = True
         known.read_at_last()
         known.announce(self._signals)
-        if self._entries.get(known.watch.ref.uid) is known:
-            del self._entries[known.watch.ref.uid]
-        self._reads.keep_only({key for other in self._entries.values() for key in other.keys})
+        uid = known.watch.ref.uid
+        del self._entries[uid]
+        self._agenda.remove(uid)
+        self._places.remove(known)
+        self._leaving[uid] = self._spawn(self._take_back(known))
 
-    async def _withdraw(self, known: entry.Entry) -> None:
+    async def _take_back(self, known: entry.Entry) -> None:
+        uid, this = known.watch.ref.uid, asyncio.current_task()
         try:
-            async with asyncio.timeout(WITHDRAW_TIMEOUT), known.lock:
-                # With the lock, since a tick that is under way may be about to submit the wake.
-                flown = known.memory.state.in_flight
-                if flown is not None and flown.claimed is None:
-                    await self._delivery.withdraw(flown.id)
-        except (ports.DeliveryError, TimeoutError):
-            # The sidecar finds out by itself: a claim of a wake whose Watch is gone completes into nothing.
+            await self._withdrawals.first(known)
+        finally:
+            if self._leaving.get(uid) is this:
+                del self._leaving[uid]
+
+    def _plan(self, known: entry.Entry) -> None:
+        """Put down when there is something to do for a Watch; what is busy is put down once it is free."""
+        uid = known.watch.ref.uid
+        if known.gone:
             return
+        if known.busy or known.over:
+            self._agenda.remove(uid)
+        else:
+            self._agenda.put(uid, known.next)
+        self._kick.set()
+
+    def _hurry(self, known: entry.Entry) -> None:
+        known.hurry(self._clock.now())
+        self._plan(known)
+
+    def _free(self, known: entry.Entry) -> None:
+        known.busy = False
+        self._plan(known)
 
     # --- the loop --------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Work until cancelled; what is under way is then finished or cancelled with it."""
-        follower = asyncio.create_task(feed.Feed(self._delivery, self._clock, self.outcome).run())
+        follower = feed.Feed(self._delivery, self._clock, self.outcome)
+        beside = [asyncio.create_task(one.run()) for one in (follower, self._withdrawals, self._lookout)]
         try:
             while True:
-                if follower.done():
-                    follower.result()
+                for task in beside:
+                    if task.done():
+                        task.result()
                 self._kick.clear()
                 self.looped = self._clock.monotonic()
                 await self._start_round()
                 await self._wait()
         finally:
-            under_way: list[asyncio.Task[Any]] = [follower, *self._tasks, *self._readings]
-            for task in under_way:
-                task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)
+            await self._cancel(*beside)
 
     async def round(self) -> None:
         """One round over what is due now, waited for; for a run that ends after it."""
-        await self._start_round()
-        await self._ended()
+        try:
+            await self._start_round()
+            await self._ended()
+        finally:
+            await self._cancel()
+
+    async def _cancel(self, *beside: asyncio.Task[None]) -> None:
+        under_way: list[asyncio.Task[Any]] = [*beside, *self._tasks, *self._readings]
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
 
     async def drain(self) -> None:
         """Begin nothing more, let what is under way end (reads for a while), and store what is not stored yet."""
@@ -198,13 +243,15 @@ class Scheduler:
             # A read may take longer than there is time, and whoever comes next reads it again.
             reading.cancel()
         await self._ended()
-        unsettled = [known for known in self._entries.values() if known.settle_at is not None]
-        await asyncio.gather(*(self._settle(known) for known in unsettled), return_exceptions=True)
+        for known in self._entries.values():
+            if known.settle_at is not None:
+                self._spawn(self._settle(known))
+        await self._ended()
 
     async def _ended(self) -> None:
-        """Wait for what is under way; a task that failed has logged it."""
+        """Wait for what is under way, and let it go on where that is cut short; a task that failed has logged it."""
         while self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.wait(self._tasks)
 
     async def outcome(self, event: wakes.OutcomeEvent) -> None:
         """What became of a wake."""
@@ -213,17 +260,18 @@ class Scheduler:
             return
         async with known.lock:
             before = known.memory
+            if known.gone:
+                return
             ticked = await self._ticker.outcome(before, event, self._clock.now())
             if ticked.memory is before:
                 return
             self._took(known, ticked)
             known.due = min(known.due, known.next_due(self._clock.now()))
-        self._kick.set()
+        self._plan(known)
 
     async def _wait(self) -> None:
-        now = self._clock.now()
-        times = [self._next(known) for known in self._entries.values() if not known.busy]
-        delay = min(max(min(times, default=now + _IDLE) - now, 0.0), _IDLE)
+        first = None if self._draining else self._agenda.first()
+        delay = _IDLE if first is None else min(max(first - self._clock.now(), 0.0), _IDLE)
         waiter = asyncio.create_task(self._kick.wait())
         sleeper = asyncio.create_task(self._clock.sleep(delay))
         try:
@@ -232,45 +280,26 @@ class Scheduler:
             waiter.cancel()
             sleeper.cancel()
 
-    def _next(self, known: entry.Entry) -> ids.Instant:
-        if known.over:
-            return self._clock.now() + _IDLE
-        return known.due if known.settle_at is None else min(known.due, known.settle_at)
-
     async def _start_round(self) -> None:
         if self._draining:
             return
         now = self._clock.now()
-        self._notice_lost_timers()
-        free = [known for known in self._entries.values() if not known.busy and not known.over]
-        for known in free:
-            if known.due > now and known.settle_at is not None and known.settle_at <= now:
-                known.busy = True
-                self._spawn(self._settle(known))
-        ripe = [known for known in free if known.due <= now and not known.busy]
-        if ripe:
-            soon = [known for known in free if not known.busy and known.due > now and self._soon(known, now)]
-            await self._start_reads(ripe, soon)
-
-    def _soon(self, known: entry.Entry, now: ids.Instant) -> bool:
-        probed = known.memory.probed
-        return probed and known.due - now <= known.watch.cadence.interval / _PREFETCH
-
-    async def _start_reads(self, ripe: list[entry.Entry], soon: list[entry.Entry]) -> None:
-        """Group the subjects of what is due, and of what is due soon in the same groups, and read each group once."""
-        for known in (*ripe, *soon):
+        ripe: list[entry.Entry] = []
+        for known in [self._entries[uid] for uid in self._agenda.take(now)]:
             known.busy = True
-        began = {known.watch.ref.uid: known.watch.ref.generation for known in (*ripe, *soon)}
-        parts = {known.watch.ref.uid: await plans.parts_of(known.memory, self._transports) for known in ripe}
-        keys = {part.key for of in parts.values() if isinstance(of, list) for part in of}
-        for known in soon:
-            mine = await plans.parts_of(known.memory, self._transports) if keys else []
-            if isinstance(mine, list) and any(part.key in keys for part in mine):
-                parts[known.watch.ref.uid] = mine
+            if known.due <= now:
+                ripe.append(known)
             else:
-                known.busy = known.asked = False
-        planned = plans.plan(of for of in parts.values() if isinstance(of, list))
-        kinds = {known.watch.kind.name: known.watch.kind for known in (*ripe, *soon)}
+                self._spawn(self._settle(known))
+        if ripe:
+            await self._start_reads(ripe, now)
+
+    async def _start_reads(self, ripe: list[entry.Entry], now: ids.Instant) -> None:
+        """Group the subjects of what is due, and of what is due soon in the same groups, and read each group once."""
+        starts = [await self._places.place(known) for known in ripe]
+        starts += await self._along({key for start in starts for key in start.keys}, now)
+        planned = plans.plan(start.parts for start in starts if isinstance(start.parts, list))
+        kinds = {start.known.watch.kind.name: start.known.watch.kind for start in starts}
         readings = {
             key: asyncio.create_task(self._reads.read(key, kinds[key.kind], plan.bound, plan.wanted, plan.watches))
             for key, plan in planned.items()
@@ -278,36 +307,46 @@ class Scheduler:
         self._readings.update(readings.values())
         for reading in readings.values():
             reading.add_done_callback(self._readings.discard)
-        for known in (*ripe, *soon):
-            if (uid := known.watch.ref.uid) in parts:
-                self._spawn(self._tick(known, began[uid], parts[uid], readings))
+        for start in starts:
+            self._spawn(self._tick(start, readings))
+
+    async def _along(self, keys: set[groups.GroupKey], now: ids.Instant) -> list[places.Placed]:
+        """What is due soon and turns out to be in one of these groups."""
+        soon = [known for known in self._places.near(keys) if known.soon(now)] if keys else []
+        for known in soon:
+            known.busy = True
+            self._agenda.remove(known.watch.ref.uid)
+        along: list[places.Placed] = []
+        for known in soon:
+            start = await self._places.place(known)
+            if start.keys & keys:
+                along.append(start)
+            else:
+                known.asked = False
+                self._free(known)
+        return along
 
     async def _tick(
-        self,
-        known: entry.Entry,
-        generation: int,
-        parts: list[plans.Part] | failures.Failure,
-        readings: Mapping[groups.GroupKey, asyncio.Task[reads.Answers]],
+        self, placed: places.Placed, readings: Mapping[groups.GroupKey, asyncio.Task[reads.Answers]]
     ) -> None:
-        was_due = known.due
+        known, was_due = placed.known, placed.known.due
         try:
             answers: reads.Answers = {}
-            if isinstance(parts, failures.Failure):
-                answers = {target.id: parts for target in known.memory.live}
-            else:
-                known.keys = frozenset(part.key for part in parts)
-                for key in known.keys:
-                    answers |= await asyncio.shield(readings[key])
+            if isinstance(placed.parts, failures.Failure):
+                answers = {target.id: placed.parts for target in known.memory.live}
+            for key in placed.keys:
+                answers |= await asyncio.shield(readings[key])
             async with known.lock:
-                if not known.gone and known.watch.ref.generation == generation:
+                if not known.gone and known.watch.ref.generation == placed.generation:
                     await self._tick_locked(known, answers, was_due)
         finally:
             if known.due <= was_due:
                 known.due = known.next_due(self._clock.now())
             if known.asked:
                 known.due, known.asked = self._clock.now(), False
-            known.busy = False
-            self._kick.set()
+            if known.gone:
+                self._places.tidy(placed.keys)
+            self._free(known)
 
     async def _tick_locked(self, known: entry.Entry, answers: reads.Answers, was_due: ids.Instant) -> None:
         known.read_at_last()
@@ -332,26 +371,14 @@ class Scheduler:
                 if not known.gone:
                     self._took(known, await self._ticker.settle(known.memory, self._clock.now()))
         finally:
-            known.busy = False
-            self._kick.set()
+            self._free(known)
 
     def _took(self, known: entry.Entry, ticked: tick.Ticked) -> None:
         known.take(ticked, self._clock.now())
         if ticked.saved is ports.SaveResult.GONE:
             self._forget(known)
-            self._spawn(self._withdraw(known))
         known.announce(self._signals)
         self._ticked(known.memory)
-
-    def _notice_lost_timers(self) -> None:
-        period = self._options.timer_period
-        if period is None:
-            return
-        silent_since = self._clock.monotonic() - 3 * period
-        for known in self._entries.values():
-            if known.beat < silent_since and not known.timer_lost:
-                known.timer_lost = True
-                self._signals.emit(ports.TimerLost(known.watch.kind.name))
 
     def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)

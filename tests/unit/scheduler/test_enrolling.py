@@ -221,3 +221,23 @@ async def test_a_watch_that_is_dropped_while_a_retry_waits_for_it_is_not_tried_a
         await asyncio.gather(hearing, dropping)
         await clock.idle()
         assert office.log == [("store", ports.SaveResult.SAVED)], "the outcome, and nothing after it"
+
+
+async def test_an_outcome_that_waited_for_a_tick_during_which_its_watch_went_stores_nothing(office: Office) -> None:
+    office.provider.show("a", "now:conflict")
+    async with office.open():
+        await office.enrol(gauges.watch())
+        office.sidecar.claim()
+        office.store.gate = asyncio.Event()
+        office.store.answers = [ports.SaveResult.FAILED]
+        office.provider.show("a", "now:conflict", "red:unit")
+        await office.clock.advance(120)
+        hearing = asyncio.create_task(office.scheduler.outcome(office.sidecar.finish()))
+        await clock.idle()
+        office.scheduler.release(W1)
+        office.log.clear()
+        office.store.gate.set()
+        await hearing
+        await office.clock.advance(3600)
+        assert office.names("store") == [ports.SaveResult.FAILED]
+        assert office.names("submit") == []
