@@ -8,6 +8,7 @@ import click
 
 COMMANDS: Final[Mapping[str, str]] = {
     "attach": "Attach a session that runs a command for each turn.",
+    "explain": "Say why a Watch is quiet, and when that changes.",
     "get": "Show Watches and where they stand.",
     "kinds": "List the installed kinds.",
     "operator": "Evaluate the Watches of a cluster.",

@@ -390,5 +390,5 @@ async def test_the_folder_is_shown_without_its_lock(folder: pathlib.Path) -> Non
     with opened(folder):
         (shown,) = files.stored(folder)
     assert shown["metadata"] == {"namespace": "team-a", "name": "api", "uid": UID}
-    assert shown["spec"] == {"kind": "toy"}
+    assert (shown["spec"]["kind"], shown["spec"]["policy"]["settle"]) == ("toy", "5m")
     assert shown["status"]["summary"]["turns"] == "2/8"

@@ -72,7 +72,7 @@ def test_a_watch_stream_that_lags_5_seconds_delays_and_repeats_nothing(attended:
     assert len(attended.turns("api")) == 1
 
 
-def test_a_stream_that_expires_forgets_no_watch_and_finds_the_new_one(attended: scene.Scene) -> None:
+def test_c151_a_stream_that_expires_forgets_no_watch_and_finds_the_new_one(attended: scene.Scene) -> None:
     attended.apply("before")
     attended.wait_for_turns("before", 1)
     with attended.api.held(proxy.lists_of_kopf) as gate:

@@ -1,8 +1,10 @@
 """What holds for every Watch on a real API server: shared reads, invalid specs, deletions."""
 
+import datetime
 import json
 import pathlib
 import subprocess
+import sys
 import time
 from typing import Any
 
@@ -94,3 +96,16 @@ def test_a_watch_deleted_while_it_is_read_is_gone_at_once_and_the_result_is_drop
     time.sleep(2.0)
     assert attended.writes("api", since) == []
     assert attended.turns("api") == []
+
+
+def test_a_watch_is_explained_from_its_status(alone: scene.Scene) -> None:
+    alone.apply("api", policy={"coalesce": {"window": "1h", "max": "2h"}, "settle": "0s"})
+    alone.stack.wait("it waits", lambda: alone.verdict("api") == ("Quiet", "coalescing"))
+    kubeconfig = f"--kubeconfig={alone.stack.control_plane.admin_kubeconfig}"
+    command = [sys.executable, "-m", "vigil", "explain", "api", "-n", alone.namespace, kubeconfig, "--json"]
+    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert (told["phase"], told["verdict"]) == ("Watching", "Quiet coalescing")
+    (entry,) = told["entries"]
+    assert (entry["key"], entry["because"]) == ("job-suspended", "coalescing")
+    waits = datetime.datetime.fromisoformat(entry["until"]) - datetime.datetime.fromisoformat(entry["since"])
+    assert waits == datetime.timedelta(hours=1)

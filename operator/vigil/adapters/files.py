@@ -17,7 +17,7 @@ from collections.abc import Collection, Generator, Mapping
 from typing import Any, Final
 
 from vigil import ports
-from vigil.api import restore, status
+from vigil.api import convert, restore, status, yamljson
 from vigil.model import ids, states
 from vigil.state import codec
 from vigil.tick import checkpoint, enrolment, memory
@@ -178,7 +178,7 @@ class FileStore:
 
 
 def stored(folder: pathlib.Path) -> list[Mapping[str, Any]]:
-    """The Watches in a state folder, as objects with metadata, spec.kind and status; needs no lock."""
+    """The Watches in a state folder, as objects with metadata, status and what is kept of the spec; needs no lock."""
     found = [one for path in sorted(folder.glob("*.json")) if isinstance(one := _read(path), dict)]
     return [
         {
@@ -187,7 +187,7 @@ def stored(folder: pathlib.Path) -> list[Mapping[str, Any]]:
                 "name": one["watch"]["name"],
                 "uid": one["watch"]["uid"],
             },
-            "spec": {"kind": one["watch"].get("kind", "")},
+            "spec": {"kind": one["watch"].get("kind", ""), **_object(one.get("spec"))},
             "status": one["status"],
         }
         for one in found
@@ -214,7 +214,12 @@ def _in_flight(status: Mapping[str, Any] | None, uid: ids.WatchUid) -> ids.WakeI
 
 def _body(watch: enrolment.Enrolment, status: Mapping[str, Any]) -> dict[str, Any]:
     names = {"uid": watch.ref.uid, "namespace": watch.ref.namespace, "name": watch.ref.name, "kind": watch.kind.name}
-    return {"version": FORMAT, "watch": names, "status": status}
+    spec = convert.spec_of(watch.limits, watch.objective)
+    return {"version": FORMAT, "watch": names, "spec": spec, "status": status}
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if yamljson.is_object(value) else {}
 
 
 def _read(path: pathlib.Path) -> dict[str, Any] | int | None:

@@ -1,5 +1,7 @@
 """From the parts of a spec to the values of the inner layers. A part that was validated converts without an error."""
 
+from typing import Any
+
 from vigil.api import durations, v1alpha1
 from vigil.model import ids, limits, wakes
 from vigil.tick import enrolment
@@ -38,6 +40,38 @@ def budgets_of(spec: v1alpha1.BudgetsSpec, *, finite: bool) -> limits.Budgets:
         active_time=_seconds(spec.active_time),
         lifetime=_seconds(lifetime),
     )
+
+
+def spec_of(under: limits.Limits, objective: str) -> dict[str, Any]:
+    """The part of a spec that these limits come from; an absent limit is null."""
+    policy, budgets = under.policy, under.budgets
+    return {
+        "objective": objective,
+        "policy": {
+            "realertAfter": durations.render(policy.realert_after),
+            "coalesce": {
+                "window": durations.render(policy.coalesce_window),
+                "max": durations.render(policy.coalesce_max),
+            },
+            "settle": durations.render(policy.settle),
+            "floorTicks": policy.floor_ticks,
+            "blindAfter": policy.blind_after,
+            "stall": {
+                "ticks": policy.stall_ticks,
+                "minDuration": durations.render(policy.stall_min_duration),
+                "action": policy.stall_action.value,
+            },
+            "onFirstObservation": policy.on_first_observation.value,
+            "confirm": policy.confirm.value,
+        },
+        "budgets": {
+            "turns": budgets.turns,
+            "tokens": budgets.tokens,
+            "providerErrors": budgets.provider_errors,
+            "activeTime": None if budgets.active_time is None else durations.render(budgets.active_time),
+            "lifetime": None if budgets.lifetime is None else durations.render(budgets.lifetime),
+        },
+    }
 
 
 def cadence_of(spec: v1alpha1.CadenceSpec) -> enrolment.Cadence:

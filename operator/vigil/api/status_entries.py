@@ -15,7 +15,6 @@ from vigil.tick import checkpoint
 _SAID: Final = {
     wakes.Disposition.DISPATCHED: shape.Standing.DISPATCHED,
     wakes.Disposition.CLAIMED: shape.Standing.CLAIMED,
-    wakes.Disposition.PARKED: shape.Standing.PARKED,
 }
 
 
@@ -73,18 +72,24 @@ class _Standings:
     def of(self, one: _Open) -> shape.Standing:
         """What became of one entry: what an agent said of it, else the furthest it came on its way."""
         memory = self._state.subject(one.identity.subject)
-        said = self._said(one.identity)
-        if said is not None and said in _SAID:
-            return _SAID[said]
+        if (said := self._said_of(one.identity, memory)) is not None:
+            return said
         if one.identity in self._sent:
             return shape.Standing.SENT
         if one.identity in self._state.window:
             return shape.Standing.COALESCING
         if one.identity in memory.alerted:
             return shape.Standing.ALERTED
-        if one.seen is not None and one.seen.claim and one.identity.subject in self._unhandled:
+        contradicted = one.identity.subject in self._unhandled or memory.parked
+        if one.seen is not None and one.seen.claim and contradicted:
             return shape.Standing.WITHHELD
         return shape.Standing.HOLDING if one.identity in memory.held else shape.Standing.OPEN
+
+    def _said_of(self, identity: verdicts.Identity, memory: states.SubjectState) -> shape.Standing | None:
+        said = self._said(identity)
+        if identity in memory.parked:
+            return shape.Standing.PARKED
+        return None if said is None else _SAID.get(said)
 
     def _said(self, identity: verdicts.Identity) -> wakes.Disposition | None:
         disposed = self._state.subject(identity.subject).dispositions.get(identity)

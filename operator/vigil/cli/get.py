@@ -1,6 +1,5 @@
 """`vigil get`: the Watches of a cluster, or of the state folder of `vigil run`, with the columns of kubectl."""
 
-import asyncio
 import datetime
 import json
 import pathlib
@@ -12,7 +11,7 @@ import click
 from vigil.adapters import clock, files
 from vigil.api import status_prior
 from vigil.cli import kubeconfig as cluster_option
-from vigil.cli import manifests, tables
+from vigil.cli import manifests, tables, watchlist
 
 _COLUMNS = ("NAMESPACE", "NAME", "KIND", "SUBJECT", "PHASE", "READY", "OPEN", "WAKES", "TURNS", "AGE")
 
@@ -39,7 +38,7 @@ def command(
 
     The exit code is 0, or 1 when there is no such Watch or the cluster cannot be asked.
     """
-    found = files.stored(state_dir) if state_dir is not None else _in_cluster(kubeconfig, namespace)
+    found = files.stored(state_dir) if state_dir is not None else watchlist.in_cluster(kubeconfig, namespace)
     shown = [watch for watch in found if _wanted(watch["metadata"], name, namespace)]
     if as_json:
         click.echo(json.dumps(shown, indent=2))
@@ -50,20 +49,6 @@ def command(
         manifests.fail(f"there is no Watch {name!r}{within}", code=1)
     if not shown and not as_json:
         click.echo(f"there are no Watches{within}", err=True)
-
-
-def _in_cluster(kubeconfig: pathlib.Path | None, namespace: str | None) -> Sequence[Mapping[str, Any]]:
-    # The library behind it takes long to import, and a state folder needs none.
-    from vigil.adapters.kube import client, configuration, errors, watches  # noqa: PLC0415 - see above
-
-    async def listed() -> Sequence[Mapping[str, Any]]:
-        async with await client.connect(configuration.source(kubeconfig), clock.SystemClock()) as api:
-            return (await watches.Watches(api).list(namespace)).items
-
-    try:
-        return asyncio.run(listed())
-    except errors.ApiError as error:
-        manifests.fail(str(error), code=1)
 
 
 def _wanted(metadata: Mapping[str, Any], name: str | None, namespace: str | None) -> bool:

@@ -139,16 +139,13 @@ def _every_standing() -> checkpoint.Checkpoint:
     keys = ("alerted", "claimed", "coalescing", "dispatched", "holding", "open", "parked", "sent")
     api = {key: identity("api", key) for key in keys}
     stamp = states.Stamp(T0, NOW)
-    said = {
-        api[key]: states.Disposed(wakes.Disposition(key), NOW)
-        for key in keys
-        if key in set(wakes.Disposition) - {"open"}
-    }
+    said = {api[key]: states.Disposed(wakes.Disposition(key), NOW) for key in keys if key in {"claimed", "dispatched"}}
     memory = states.SubjectState(
         "r1",
         alerted={api["alerted"]: stamp, api["sent"]: stamp, api["dispatched"]: stamp},
         held={api["holding"]: states.Held(T0, "a"), identity("api", "ready"): states.Held(T0, "a")},
         dispositions=said,
+        parked={api["parked"]: states.Parked("q1", "")},
     )
     ready = red("ready", claim=True, outcome=observations.Outcome.SUCCEEDED, hold=observations.SETTLE)
     seen = [red(key, hold=300.0 if key == "holding" else 0) for key in keys]

@@ -109,3 +109,35 @@ def test_the_purpose_is_the_objective_and_the_options_and_nothing_else() -> None
     watch = gauges.watch()
     assert dataclasses.replace(watch, objective="watched").purpose != watch.purpose
     assert gauges.watch("b", generation=9, poke="x", suspend=True).purpose == watch.purpose
+
+
+async def test_a_new_value_of_the_reset_annotation_clears_memory_once() -> None:
+    desk = Desk()
+    await desk.tick(0, "now:conflict")
+    cleared = memory.renew(desk.memory, gauges.watch(reset="1"), desk.now)
+    assert cleared.state.reset == "1"
+    assert cleared.state.subjects == {}
+    assert memory.renew(cleared, gauges.watch(reset="1"), desk.now).state is cleared.state
+
+
+async def test_a_reset_begins_afresh_what_was_held_for_its_version() -> None:
+    held = memory.begin(gauges.watch(), memory.Stored(UNKNOWN), START)
+    lifted = memory.renew(held, gauges.watch(reset="1"), START)
+    assert lifted.probed
+    assert (lifted.current.quarantined, lifted.current.quarantined_document) == ("", "")
+    assert lifted.state.reset == "1"
+
+
+async def test_a_reset_that_was_made_before_does_not_touch_the_document_of_another_version() -> None:
+    later = dataclasses.replace(UNKNOWN, reset="1")
+    assert not memory.begin(gauges.watch(reset="1"), memory.Stored(later), START).probed
+    begun = memory.begin(gauges.watch(reset="2"), memory.Stored(later), START)
+    assert begun.probed
+    assert begun.current.quarantined == ""
+
+
+async def test_the_silence_of_the_annotation_is_that_of_the_memory() -> None:
+    desk = Desk()
+    silent = memory.renew(desk.memory, gauges.watch(silence_until=START + 60), desk.now)
+    assert silent.state.silence_until == START + 60
+    assert memory.renew(silent, gauges.watch(), desk.now).state.silence_until is None

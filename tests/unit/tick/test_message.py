@@ -1,10 +1,13 @@
 """The wake as it is told: its entries with their briefs, and the evidence they rest on."""
 
+import dataclasses
+
 from tests.unit import gauges
 from tests.unit.clock import START
 from tests.unit.tick.desk import MINUTE, Desk
 from vigil.kind import api
-from vigil.model import failures, limits, observations, wakes
+from vigil.model import failures, limits, observations, states, wakes
+from vigil.tick import message
 
 A, B = gauges.subject_id("a"), gauges.subject_id("b")
 
@@ -120,3 +123,17 @@ async def test_a_disposition_of_an_entry_that_the_wake_did_not_hold_binds_to_the
     said = wakes.DispositionOf("red:e2e", wakes.Disposition.DISPATCHED)
     await desk.hear(desk.sidecar.finish(wakes.WakeState.DELIVERED, said))
     assert await desk.tick(20, "red:unit", "red:e2e") == "handled"
+
+
+async def test_the_evidence_tells_the_answer_of_a_question_and_how_the_watch_goes_in_circles() -> None:
+    desk = Desk()
+    await desk.tick(0, "now:conflict")
+    state = desk.memory.state
+    (identity,) = [one.identity for one in state.in_flight.present] if state.in_flight is not None else []
+    subject = dataclasses.replace(state.subject(A), answered={identity: states.Answered("", START, "use the second")})
+    relapsed = states.Churn(relapses={(A, "red:unit"): states.Relapses("r2", count=3)})
+    known = desk.memory.with_current(state=dataclasses.replace(state, subjects={A: subject}, churn=relapsed))
+    assert known.state.in_flight is not None
+    evidence = message.message_of(known, known.state.in_flight).evidence
+    assert "Answer to the question about now:conflict: use the second\n" in evidence
+    assert "Churn: gauge/a: red:unit cleared and came back on another revision 3 times\n" in evidence
