@@ -30,10 +30,9 @@ def refusal(monkeypatch: pytest.MonkeyPatch, **variables: str) -> str:
 
 def test_an_empty_environment_gives_the_defaults_of_the_design(monkeypatch: pytest.MonkeyPatch) -> None:
     found = load(monkeypatch)
-    assert (found.kinds, found.namespaces, found.allowed_addresses, found.receivers) == ((), (), (), {})
+    assert (found.kinds, found.namespaces, found.allowed_addresses) == ((), (), ())
     assert (found.probe_timeout, found.timer_interval, found.secret_cache) == (30.0, 60.0, 60.0)
     assert (found.finalizer_timeout, found.shutdown_timeout) == (10.0, 20.0)
-    assert found.slow_probe_interval == 600.0
     assert found.kubeconfig is None
     assert found.lease_namespace is None
     assert found.identity
@@ -45,7 +44,6 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         KINDS="http_json, kubernetes_rollout",
         NAMESPACES="team-a,team-b",
         ALLOWED_ADDRESSES="10.0.0.0/8,fd00::/8",
-        RECEIVERS="oncall=/etc/vigil/receivers/oncall,ops=/etc/vigil/receivers/ops",
         METRICS_ADDRESS="[::1]:9090",
         SIDECAR_URL="http://vigil.vigil-system:8090/",
         SIDECAR_TOKEN_FILE="/etc/vigil/token/token",
@@ -60,7 +58,6 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.kinds == ("http_json", "kubernetes_rollout")
     assert found.namespaces == ("team-a", "team-b")
     assert found.allowed_addresses == (ipaddress.ip_network("10.0.0.0/8"), ipaddress.ip_network("fd00::/8"))
-    assert found.receivers["oncall"] == pathlib.Path("/etc/vigil/receivers/oncall")
     assert found.metrics_address == settings.Address("::1", 9090)
     assert str(found.metrics_address) == "[::1]:9090"
     assert found.sidecar_url == "http://vigil.vigil-system:8090"
@@ -88,8 +85,6 @@ def test_a_variable_of_another_program_is_no_business_of_ours(monkeypatch: pytes
         ("NAMESPACES", "team-a,Team_B", "must name a namespace, and 'Team_B' is none"),
         ("ALLOWED_ADDRESSES", "10.0.0.1/8", "10.0.0.1/8 has host bits set"),
         ("ALLOWED_ADDRESSES", "intranet", "must be ranges such as 10.0.0.0/8 or fd00::/8"),
-        ("RECEIVERS", "oncall", "'oncall' is no such pair"),
-        ("RECEIVERS", "oncall=/a,oncall=/b", "names 'oncall' twice"),
         ("METRICS_ADDRESS", "8080", "must be host:port such as 0.0.0.0:8080 or [::]:8080, not '8080'"),
         ("METRICS_ADDRESS", "0.0.0.0:99999", "must be host:port"),
         ("SIDECAR_URL", "vigil:8090", "must be a URL such as http://127.0.0.1:8090"),
@@ -125,14 +120,3 @@ def test_lease_times_that_would_allow_two_active_replicas_are_refused(monkeypatc
     message = refusal(monkeypatch, LEASE_DURATION="5s")
     assert "VIGIL_LEASE_RENEW_DEADLINE" in message
     assert "two replicas are active at once" in message
-
-
-def test_the_sidecar_has_settings_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIGIL_LISTEN_ADDRESS", "127.0.0.1:0")
-    monkeypatch.setenv("VIGIL_TOKEN_REVIEW", "true")
-    monkeypatch.setenv("VIGIL_SESSION_TOKENS", "/etc/vigil/sessions")
-    found = settings.load(settings.SidecarSettings)
-    assert found.listen_address == settings.Address("127.0.0.1", 0)
-    assert (found.token_review, found.token_audience) == (True, "vigil")
-    assert found.session_tokens == pathlib.Path("/etc/vigil/sessions")
-    assert found.data_dir == pathlib.Path("/var/lib/vigil")

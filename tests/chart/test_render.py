@@ -1,12 +1,11 @@
 """What the chart renders: restricted pods, exact permissions, settings that exist, and values that are checked."""
 
 import base64
-import copy
 import ipaddress
 import json
 import pathlib
 import re
-from collections.abc import Callable
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ import yaml
 
 from tests.chart import charts
 from vigil.adapters import settings
+from vigil.sidecar import settings as sidecar_settings
 
 pytestmark = pytest.mark.usefixtures("needs_helm")
 
@@ -39,8 +39,10 @@ EVERYTHING: dict[str, Any] = {
             "existingSecret": "shared",
             "key": "bearer",
             "sessionsSecret": "sessions",
-            "tokenReview": {"enabled": True},
-        }
+            "tokenReview": {"enabled": True, "operators": ["vigil-system/vigil", "other/vigil.operator"]},
+        },
+        "publicUrl": "https://vigil.example/wakes",
+        "turns": {"inRow": 5, "perDay": 1_000_000, "perDayOfNamespace": 40},
     },
     "service": {"annotations": {"acme/lb": "internal"}, "port": 80},
     "persistence": {"existingClaim": "claim"},
@@ -64,6 +66,33 @@ MATRIX: dict[str, dict[str, Any]] = {
     "stopped": {"replicas": 0},
     "nothing made": {"rbac": {"create": False}, "serviceAccount": {"create": False, "name": "mine"}},
     "no crd": {"crds": {"install": False}},
+}
+# What each process is told by the chart is checked against what it reads.
+PROCESSES: dict[str, type[settings.Common]] = {
+    "operator": settings.OperatorSettings,
+    "sidecar": sidecar_settings.SidecarSettings,
+}
+# What no value can change in a cluster, each with its reason.
+LEFT_ALONE = {
+    "operator": {
+        "kubeconfig",  # A Pod has its ServiceAccount.
+        # Times that fit each other, the sidecar in the same Pod, and the time that a Pod has to stop.
+        "sidecar_timeout",
+        "lease_duration",
+        "lease_renew_deadline",
+        "lease_retry",
+        "secret_cache",
+        "timer_interval",
+        "resync_interval",
+        "finalizer_timeout",
+        "shutdown_timeout",
+    },
+    "sidecar": {
+        "kubeconfig",  # A Pod has its ServiceAccount.
+        "unix_socket",  # Sessions are in other Pods.
+        "turn_lease",  # Sessions renew it.
+        "turn_pause",  # It keeps a session from being overrun, whoever runs it.
+    },
 }
 in_every_case = pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX.keys())
 
@@ -98,20 +127,50 @@ def test_the_pod_meets_the_restricted_standard(values: dict[str, Any]) -> None:
         assert container["resources"]["limits"]["memory"]
 
 
+def _variables(process: type[settings.Common], left_out: Collection[str] = ()) -> set[str]:
+    return {f"{settings.PREFIX}{field.upper()}" for field in process.model_fields if field not in left_out}
+
+
 @in_every_case
 def test_every_variable_is_a_setting_and_every_value_parses(
     values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = charts.containers(charts.render(values))
-    for name, kind in (("operator", settings.OperatorSettings), ("sidecar", settings.SidecarSettings)):
+    for name, kind in PROCESSES.items():
         variables = charts.environment(found[name])
-        known = {f"{settings.PREFIX}{field.upper()}" for field in kind.model_fields}
-        assert set(variables) <= known
+        assert set(variables) <= _variables(kind)
         with monkeypatch.context() as context:
             for variable, value in variables.items():
                 # The downward API fills these in; what stands here is the path of the field.
                 context.setenv(variable, "vigil-0" if value.startswith("metadata.") else value)
             settings.load(kind)
+
+
+@pytest.mark.parametrize("name", PROCESSES)
+def test_every_setting_has_a_value_in_the_chart_or_is_left_alone_for_a_reason(name: str) -> None:
+    variables = charts.environment(charts.containers(charts.render(EVERYTHING))[name])
+    assert set(variables) == _variables(PROCESSES[name], LEFT_ALONE[name])
+
+
+def test_every_variable_that_the_charts_files_name_exists() -> None:
+    known = {variable for process in PROCESSES.values() for variable in _variables(process)}
+    for path in (path for path in charts.CHART.rglob("*") if path.is_file()):
+        named = set(re.findall(rf"\b{settings.PREFIX}[A-Z_]+\b", path.read_text(encoding="utf-8")))
+        assert named <= known, path.name
+
+
+def test_a_value_that_is_not_given_is_the_settings_own_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = charts.containers(charts.render())
+    given = {"listen_address", "public_url", "token_file", "sidecar_token_file"}
+    given |= {"identity", "lease_namespace", "lease_name"}
+    for name, kind in PROCESSES.items():
+        with monkeypatch.context() as context:
+            for variable in _variables(kind):
+                context.delenv(variable, raising=False)
+            own = settings.load(kind).model_dump(exclude=given)
+            for variable, value in charts.environment(found[name]).items():
+                context.setenv(variable, "vigil-0" if value.startswith("metadata.") else value)
+            assert settings.load(kind).model_dump(exclude=given) == own
 
 
 @in_every_case
@@ -133,7 +192,7 @@ def test_every_role_is_bound_to_the_one_service_account(values: dict[str, Any]) 
 
 
 @in_every_case
-def test_only_watches_their_status_events_and_leases_can_be_written(values: dict[str, Any]) -> None:
+def test_only_watches_their_status_and_leases_can_be_written(values: dict[str, Any]) -> None:
     written = {
         (resource, verb)
         for role in charts.roles(charts.render(values))
@@ -145,7 +204,6 @@ def test_only_watches_their_status_events_and_leases_can_be_written(values: dict
     assert written <= {
         ("watches", "patch"),
         ("watches/status", "update"),
-        ("events", "create"),
         ("leases", "create"),
         ("leases", "update"),
         ("tokenreviews", "create"),
@@ -232,17 +290,19 @@ def test_the_token_is_in_no_variable_and_in_no_other_manifest() -> None:
     assert base64.b64decode(secret["data"]["token"]).decode() not in others
 
 
-def test_a_receiver_is_a_file_that_both_containers_are_told_of() -> None:
+def test_a_receiver_is_a_file_that_the_sidecar_alone_is_told_of() -> None:
     manifests = charts.render(EVERYTHING)
     volume = next(each for each in charts.pod(manifests)["volumes"] if each["name"] == "receivers")
     assert volume["projected"]["sources"][0] == {
         "secret": {"name": "oncall-webhook", "items": [{"key": "url", "path": "oncall"}]}
     }
-    for container in charts.containers(manifests).values():
-        assert charts.environment(container)["VIGIL_RECEIVERS"] == (
-            "oncall=/etc/vigil/receivers/oncall,ops=/etc/vigil/receivers/ops"
-        )
-        assert any(mount["mountPath"] == "/etc/vigil/receivers" for mount in container["volumeMounts"])
+    found = charts.containers(manifests)
+    assert charts.environment(found["sidecar"])["VIGIL_RECEIVERS"] == (
+        "oncall=/etc/vigil/receivers/oncall,ops=/etc/vigil/receivers/ops"
+    )
+    assert any(mount["mountPath"] == "/etc/vigil/receivers" for mount in found["sidecar"]["volumeMounts"])
+    assert "VIGIL_RECEIVERS" not in charts.environment(found["operator"])
+    assert not any(mount["mountPath"] == "/etc/vigil/receivers" for mount in found["operator"]["volumeMounts"])
 
 
 def test_the_sessions_tokens_are_for_the_sidecar_alone() -> None:
@@ -272,6 +332,44 @@ def test_in_an_ipv6_cluster_the_operator_finds_its_sidecar_on_the_ipv6_loopback(
     found = charts.containers(charts.render({"network": {"listenHost": "::"}}))
     assert charts.environment(found["sidecar"])["VIGIL_LISTEN_ADDRESS"] == "[::]:8090"
     assert charts.environment(found["operator"])["VIGIL_SIDECAR_URL"] == "http://[::1]:8090"
+
+
+@pytest.mark.parametrize(
+    ("values", "url"),
+    [
+        ({}, "http://vigil.vigil-system.svc:8090"),
+        ({"fullnameOverride": "watcher", "service": {"port": 80}}, "http://watcher.vigil-system.svc:80"),
+        ({"sidecar": {"publicUrl": "https://vigil.example/"}}, "https://vigil.example/"),
+    ],
+)
+def test_the_sidecar_is_told_how_sessions_reach_it(values: dict[str, Any], url: str) -> None:
+    manifests = charts.render(values)
+    assert charts.environment(charts.containers(manifests)["sidecar"])["VIGIL_PUBLIC_URL"] == url
+    service = charts.only(manifests, "Service")
+    if "sidecar" not in values:
+        port = next(port["port"] for port in service["spec"]["ports"] if port["name"] == "sidecar")
+        assert url == f"http://{service['metadata']['name']}.{service['metadata']['namespace']}.svc:{port}"
+
+
+@pytest.mark.parametrize(
+    ("turns", "told"),
+    [
+        ({}, ("8", None, None)),
+        ({"inRow": 0}, ("0", None, None)),
+        ({"inRow": 1000, "perDay": 1_000_000, "perDayOfNamespace": 1}, ("1000", "1000000", "1")),
+    ],
+)
+def test_the_bounds_of_turns_are_told_as_whole_numbers_and_none_is_not_told(
+    turns: dict[str, int], told: tuple[str | None, ...]
+) -> None:
+    variables = charts.environment(charts.containers(charts.render({"sidecar": {"turns": turns}}))["sidecar"])
+    names = ("VIGIL_TURNS_IN_ROW", "VIGIL_TURNS_PER_DAY", "VIGIL_TURNS_PER_DAY_OF_NAMESPACE")
+    assert tuple(map(variables.get, names)) == told
+
+
+def test_operators_without_the_review_that_tells_them_apart_are_refused() -> None:
+    with pytest.raises(charts.RenderError, match=r"sidecar\.auth\.tokenReview\.enabled is needed"):
+        charts.render({"sidecar": {"auth": {"tokenReview": {"operators": ["vigil-system/vigil"]}}}})
 
 
 def test_the_claim_is_made_taken_or_left_out() -> None:
@@ -332,6 +430,16 @@ def test_the_pod_has_more_time_to_stop_than_the_operator_takes() -> None:
         ({"persistence": {"size": "big"}}, "/persistence/size"),
         ({"operator": {"probeTimeout": "30"}}, "/operator/probeTimeout"),
         ({"image": {"digest": "sha256:abc"}}, "/image/digest"),
+        ({"sidecar": {"publicUrl": "vigil:8090"}}, "/sidecar/publicUrl"),
+        ({"sidecar": {"publicUrl": "https://user:pa55@vigil"}}, "/sidecar/publicUrl"),
+        ({"sidecar": {"publicUrl": "https://vigil/?a=b"}}, "/sidecar/publicUrl"),
+        ({"sidecar": {"publicUrl": f"https://vigil/{'a' * 256}"}}, "/sidecar/publicUrl"),
+        ({"sidecar": {"turns": {"inRow": -1}}}, "/sidecar/turns/inRow"),
+        ({"sidecar": {"turns": {"inRow": 1001}}}, "/sidecar/turns/inRow"),
+        ({"sidecar": {"turns": {"inRow": None}}}, "inRow"),
+        ({"sidecar": {"turns": {"perDay": 1_000_001}}}, "/sidecar/turns/perDay"),
+        ({"sidecar": {"turns": {"perDayOfNamespace": 2.5}}}, "/sidecar/turns/perDayOfNamespace"),
+        ({"sidecar": {"auth": {"tokenReview": {"operators": ["vigil"]}}}}, "/sidecar/auth/tokenReview/operators/0"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_place(values: dict[str, Any], place: str) -> None:
@@ -391,15 +499,19 @@ def test_the_schema_refuses_an_unknown_name_at_every_level_of_the_values() -> No
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("values", "said"),
     [
-        (lambda values: values, "It may read no Secret"),
-        (lambda values: values | {"replicas": 0}, "It is stopped"),
-        (lambda values: values | {"secretNamespaces": ["team-a"]}, "It may read the Secrets of team-a."),
-        (lambda values: values | {"persistence": {"enabled": False}}, "lost whenever the pod is replaced"),
+        ({}, "It may read no Secret"),
+        ({"replicas": 0}, "It is stopped"),
+        ({"secretNamespaces": ["team-a"]}, "It may read the Secrets of team-a."),
+        ({"persistence": {"enabled": False}}, "lost whenever the pod is replaced"),
+        ({}, "Sessions attach at http://vigil.x.svc:8090 with:"),
+        ({"sidecar": {"publicUrl": "https://vigil.example"}}, "at https://vigil.example with:"),
+        ({}, "After 8 automatic turns in a row the waking of a session is suspended"),
+        ({"sidecar": {"turns": {"inRow": 0}}}, "The waking of a session is never suspended"),
+        ({"sidecar": {"turns": {"perDay": 1_000_000}}}, "at most 1000000 automatic turns"),
     ],
 )
-def test_the_notes_say_what_the_values_mean(change: Callable[[dict[str, Any]], dict[str, Any]], said: str) -> None:
-    values = change(copy.deepcopy({}))
+def test_the_notes_say_what_the_values_mean(values: dict[str, Any], said: str) -> None:
     told = charts.run("install", "vigil", str(charts.CHART), "--dry-run=client", "--namespace=x", values=values)
     assert said in told

@@ -52,6 +52,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- if contains ":" .host -}}[{{ .host }}]:{{ .port }}{{- else -}}{{ .host }}:{{ .port }}{{- end -}}
 {{- end -}}
 
+{{- /* How sessions reach the sidecar. */ -}}
+{{- define "vigil.publicUrl" -}}
+{{- default (printf "http://%s.%s.svc:%d" (include "vigil.fullname" .) .Release.Namespace (int .Values.service.port)) .Values.sidecar.publicUrl -}}
+{{- end -}}
+
 {{- define "vigil.receiverFiles" -}}
 {{- $files := list -}}
 {{- range $name, $_ := .Values.receivers -}}
@@ -74,10 +79,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 - name: VIGIL_CA_FILE
   value: /etc/vigil/ca/ca.crt
 {{- end }}
-{{- if .Values.receivers }}
-- name: VIGIL_RECEIVERS
-  value: {{ include "vigil.receiverFiles" . | quote }}
-{{- end }}
 {{- end -}}
 
 {{- define "vigil.containerSecurity" -}}
@@ -92,9 +93,6 @@ capabilities:
 - {name: tmp, mountPath: /tmp}
 {{- if .Values.network.caBundle.configMap }}
 - {name: ca, mountPath: /etc/vigil/ca, readOnly: true}
-{{- end }}
-{{- if .Values.receivers }}
-- {name: receivers, mountPath: /etc/vigil/receivers, readOnly: true}
 {{- end }}
 {{- end -}}
 
@@ -124,9 +122,6 @@ readinessProbe:
 - apiGroups: [vigil.dev]
   resources: [watches/status]
   verbs: [get, update]
-- apiGroups: [""]
-  resources: [events]
-  verbs: [create]
 {{- if or (empty .Values.kinds) (has "kubernetes_rollout" .Values.kinds) }}
 - apiGroups: [apps]
   resources: [deployments, statefulsets, daemonsets]

@@ -21,6 +21,7 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_ACCOUNT = re.compile(rf"{_LABEL.pattern}/{_SUBDOMAIN.pattern}")
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _ADDRESS = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>\d{1,5})")
 
@@ -111,6 +112,11 @@ Duration = Annotated[float, pydantic.BeforeValidator(_seconds), pydantic.Field(g
 Namespace = Annotated[str, _named(_LABEL, "a namespace")]
 KindName = Annotated[str, _named(_KIND, "a kind")]
 Names = Annotated[tuple[Namespace, ...], pydantic_settings.NoDecode, pydantic.BeforeValidator(_items)]
+Accounts = Annotated[
+    tuple[Annotated[str, _named(_ACCOUNT, "a ServiceAccount as namespace/name")], ...],
+    pydantic_settings.NoDecode,
+    pydantic.BeforeValidator(_items),
+]
 KindNames = Annotated[tuple[KindName, ...], pydantic_settings.NoDecode, pydantic.BeforeValidator(_items)]
 Ranges = Annotated[
     tuple[Annotated[Network, pydantic.BeforeValidator(_network)], ...],
@@ -127,9 +133,8 @@ LogFormat: TypeAlias = Literal["json", "console"]
 class Common(pydantic_settings.BaseSettings):
     """What every process of Vigil is told. An empty variable is as good as none.
 
-    `receivers` maps the name of a receiver to the file that holds its URL. `allowed_addresses` are the ranges that the
-    guard lets through although they are private; `ca_file` is a bundle that is trusted beside the system's.
-    `kubeconfig` is None inside a pod.
+    `allowed_addresses` are the ranges that the guard lets through although they are private; `ca_file` is a bundle
+    that is trusted beside the system's. `kubeconfig` is None inside a pod.
     """
 
     model_config = pydantic_settings.SettingsConfigDict(
@@ -139,7 +144,6 @@ class Common(pydantic_settings.BaseSettings):
     log_level: LogLevel = "INFO"
     log_format: LogFormat = "json"
     allowed_addresses: Ranges = ()
-    receivers: Files = pydantic.Field(default_factory=dict[str, pathlib.Path])
     ca_file: pathlib.Path | None = None
     kubeconfig: pathlib.Path | None = None
 
@@ -163,7 +167,6 @@ class OperatorSettings(Common):
     sidecar_url: Url = "http://127.0.0.1:8090"
     sidecar_token_file: pathlib.Path | None = None
     sidecar_timeout: Duration = 10.0
-    outcomes_wait: Duration = 30.0
 
     identity: Annotated[str, pydantic.Field(min_length=1, max_length=253)] = pydantic.Field(
         default_factory=socket.gethostname
@@ -176,11 +179,9 @@ class OperatorSettings(Common):
 
     probe_timeout: Duration = 30.0
     probe_requests: Annotated[int, pydantic.Field(ge=1, le=10_000)] = 50
-    slow_probe_interval: Duration = 600.0
     secret_cache: Duration = 60.0
 
     timer_interval: Duration = 60.0
-    first_write_delay: Duration = 2.0
     resync_interval: Duration = 600.0
     finalizer_timeout: Duration = 10.0
     shutdown_timeout: Duration = 20.0
@@ -193,23 +194,6 @@ class OperatorSettings(Common):
                 f" and that shorter than {PREFIX}LEASE_DURATION: otherwise two replicas are active at once"
             )
         return self
-
-
-class SidecarSettings(Common):
-    """What `vigil sidecar` is told.
-
-    A request is authenticated by the token in `token_file`, which may do everything; by a token in the folder
-    `session_tokens`, whose file names are the namespaces of the sessions that use them; or, with `token_review`, by a
-    ServiceAccount token for `token_audience` that the API server confirms. `data_dir` holds the database and the
-    evidence.
-    """
-
-    listen_address: ListenOn = Address("0.0.0.0", 8090)  # noqa: S104 - sessions and the kubelet come from outside the pod
-    data_dir: pathlib.Path = pathlib.Path("/var/lib/vigil")
-    token_file: pathlib.Path | None = None
-    session_tokens: pathlib.Path | None = None
-    token_review: bool = False
-    token_audience: Annotated[str, pydantic.Field(min_length=1)] = "vigil"  # noqa: S105 - an audience
 
 
 Loaded = TypeVar("Loaded", bound=Common)

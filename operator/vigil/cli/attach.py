@@ -68,7 +68,7 @@ exit code gives the turn back, which is then offered once again."""
     type=click.Path(path_type=pathlib.Path, dir_okay=False),
     help="A file that is touched at each turn of a user's: such a turn ends a row of automatic ones.",
 )
-def command(name: str, arguments: tuple[str, ...], namespace: str, url: str, **options: Any) -> None:
+def command(*, name: str, arguments: tuple[str, ...], namespace: str, url: str, **options: Any) -> None:
     """Attach SESSION, claim turns and run COMMAND once for each of them.
 
     SIGTERM lets a turn under way finish and then stops; a second one ends the command too. The exit code is 0 after a

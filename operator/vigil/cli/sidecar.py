@@ -41,7 +41,11 @@ _log: Any = structlog.get_logger(__name__)
     help="The file with the token of operator and sessions (VIGIL_TOKEN_FILE).",
 )
 def command(
-    listen: str | None, unix_socket: pathlib.Path | None, data_dir: pathlib.Path | None, token_file: pathlib.Path | None
+    *,
+    listen: str | None,
+    unix_socket: pathlib.Path | None,
+    data_dir: pathlib.Path | None,
+    token_file: pathlib.Path | None,
 ) -> None:
     """Run the delivery sidecar until SIGTERM.
 
@@ -70,9 +74,7 @@ async def _run(told: settings.SidecarSettings) -> None:
     system = clock.SystemClock()
     registry = prometheus_client.CollectorRegistry()
     async with contextlib.AsyncExitStack() as stack:
-        guarded = await stack.enter_async_context(
-            client.GuardedClient(client.Settings(allowed_ranges=told.allowed_addresses))
-        )
+        guarded = await stack.enter_async_context(_guarded(told))
         api = await _cluster(told, system, stack)
         receivers = notify.FileReceivers(told.receivers, secrets.Secrets(api, system) if api else None)
         sidecar = service.Service(
@@ -92,6 +94,15 @@ async def _run(told: settings.SidecarSettings) -> None:
         _log.info("the sidecar listens", address=_address(told, listening))
         await served.serve(sockets=[listening])
         _log.info("the sidecar stopped")
+
+
+def _guarded(told: settings.SidecarSettings) -> client.GuardedClient:
+    """The client of notifications, with the ranges and the authorities that the settings allow."""
+    bundle = "" if told.ca_file is None else str(told.ca_file)
+    try:
+        return client.GuardedClient(client.Settings(told.allowed_addresses, bundle))
+    except ValueError as error:
+        raise ValueError(f"VIGIL_CA_FILE: {error}") from error
 
 
 async def _cluster(
