@@ -36,12 +36,17 @@ test: setup ## Run every test, end-to-end included; the first run builds the con
 
 .PHONY: test-fast
 test-fast: setup ## Run the tests that need no control plane
-	@$(RUN) pytest -m "not e2e" --ignore=tests/controlplane
+	@$(RUN) pytest -m "not e2e and not bench" --ignore=tests/controlplane
 
 .PHONY: coverage
 coverage: setup ## Check that every branch of the decision and of the state is tested
 	@$(RUN) pytest -q tests/unit/decision tests/unit/state --cov=vigil.decision --cov=vigil.state --cov-branch \
 		--cov-config=/dev/null --cov-report=term-missing:skip-covered --cov-fail-under=100
+
+.PHONY: bench
+bench: setup ## Measure the engine, and write docs/benchmarks.md
+	@$(RUN) pytest -q tests/bench -m bench --benchmark-disable-gc --benchmark-json=$(CACHE)/bench.json
+	@$(RUN) python -m tests.bench.report $(CACHE)/bench.json docs/benchmarks.md
 
 .PHONY: check
 check: lint types verify coverage test ## Do everything that CI does
