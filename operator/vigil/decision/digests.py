@@ -40,8 +40,8 @@ def open_digest(identities: frozenset[verdicts.Identity], revisions: frozenset[t
 
 
 def short(text: str) -> str:
-    """A text that a kind gives as a digest, or a digest of it where it is long: the memory of a Watch is bounded."""
-    return text if len(text) <= _LENGTH * 2 else _digest(text)
+    """A text that a kind gives as a digest, or a digest of it where it is longer: the memory of a Watch is bounded."""
+    return text if len(text) <= _LENGTH and text.isascii() else _digest(text)
 
 
 def _digest(text: str) -> str:

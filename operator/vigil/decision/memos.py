@@ -23,11 +23,12 @@ def refresh(tick: step.Step) -> None:
 def _seen(tick: step.Step, subject: ids.SubjectId, memory: states.SubjectState) -> states.SubjectState:
     """The memory with the time of this read on what it shows, without what was not shown for `realertAfter`.
 
-    An entry that the last read of its subject showed too was never gone, however long ago that read was.
+    An entry that the last read of its subject showed was never gone, however long ago that read was and whatever
+    failed since.
     """
-    now, entries, oldest = tick.now, tick.entries, tick.now - tick.limits.policy.realert_after
-    last = tick.prior.read_at.get(subject, -math.inf)
-    since = last if last <= oldest else math.nextafter(oldest, math.inf)
+    now, entries = tick.now, tick.entries
+    lately = math.nextafter(now - tick.limits.policy.realert_after, math.inf)
+    since = min(tick.prior.read_at.get(subject, -math.inf), lately)
     alerted = {
         one: states.Stamp(stamp.at, now)
         for one, stamp in memory.alerted.items()
@@ -41,22 +42,26 @@ def _seen(tick: step.Step, subject: ids.SubjectId, memory: states.SubjectState) 
     answered = {
         one: told._replace(shown=now) for one, told in memory.answered.items() if one in entries and told.shown >= since
     }
+    oldest = since if subject in tick.reading and subject not in tick.results else lately
     return dataclasses.replace(
         memory,
-        alerted=_with_lately(tick, alerted, memory.alerted),
-        dispositions=_with_lately(tick, said, memory.dispositions),
-        answered=_with_lately(tick, answered, memory.answered),
+        alerted=_with_lately(tick, alerted, memory.alerted, oldest),
+        dispositions=_with_lately(tick, said, memory.dispositions, oldest),
+        answered=_with_lately(tick, answered, memory.answered, oldest),
     )
 
 
 def _with_lately(
-    tick: step.Step, shown: dict[verdicts.Identity, M], memos: Mapping[verdicts.Identity, M]
+    tick: step.Step, shown: dict[verdicts.Identity, M], memos: Mapping[verdicts.Identity, M], oldest: ids.Instant
 ) -> dict[verdicts.Identity, M]:
-    """What is shown, and what is not and was lately."""
+    """What is shown, and what is not and was lately; a clock that stepped back makes nothing last longer."""
     if len(shown) == len(memos):
         return shown
-    oldest = tick.now - tick.limits.policy.realert_after
-    return shown | {one: memo for one, memo in memos.items() if one not in tick.entries and memo.shown > oldest}
+    return shown | {
+        one: memo if memo.shown <= tick.now else memo._replace(shown=tick.now)
+        for one, memo in memos.items()
+        if one not in tick.entries and memo.shown >= oldest
+    }
 
 
 def _flown_seen(tick: step.Step, flown: states.InFlight) -> states.InFlight:

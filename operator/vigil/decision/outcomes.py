@@ -6,6 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from vigil.decision import digests, flight, questions
 from vigil.model import ids, limits, observations, states, verdicts, wakes
 
+INVARIANT_LIMIT = 64
+"""Characters of the name of an invariant that are kept."""
+
 Shown = Mapping[verdicts.Identity, observations.Observation]
 """What the latest reading shows."""
 
@@ -157,7 +160,10 @@ def _said(
     if said.disposition is wakes.Disposition.PARKED:
         after = questions.park(memory, identity, said.question or said.key, detail)
     elif said.disposition is not wakes.Disposition.OPEN:
-        told = states.Disposed(said.disposition, at, said.invariant)
+        if identity.revision not in (None, memory.revision):
+            # A new revision drops what is said of the old one, also where that is said late.
+            return state
+        told = states.Disposed(said.disposition, at, said.invariant[:INVARIANT_LIMIT])
         after = dataclasses.replace(memory, dispositions={**others, identity: told})
     elif identity in memory.parked:
         return questions.take_back(state, memory.parked[identity].question)

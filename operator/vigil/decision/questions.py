@@ -8,6 +8,8 @@ from vigil.model import ids, states, verdicts
 
 ANSWER_LIMIT = 1000
 """Characters of an answer that are kept until a wake has told it."""
+NAME_LIMIT = 64
+"""Characters of the name of a question; a longer one is known by its digest."""
 
 
 def void(tick: step.Step) -> None:
@@ -64,7 +66,7 @@ def park(memory: states.SubjectState, identity: verdicts.Identity, question: str
     if answered is not None and answered.detail == detail:
         return memory
     said = {one: told for one, told in memory.dispositions.items() if one != identity}
-    parked = {**memory.parked, identity: states.Parked(question, detail)}
+    parked = {**memory.parked, identity: states.Parked(_name(question), detail)}
     return dataclasses.replace(memory, dispositions=said, parked=parked)
 
 
@@ -78,7 +80,11 @@ def answer(state: states.State, question: str, text: str, at: ids.Instant) -> st
 
     A question that does not stand changes nothing: the same state comes back.
     """
-    return _ended(state, question, text[:ANSWER_LIMIT], at)
+    return _ended(state, _name(question), text[:ANSWER_LIMIT], at)
+
+
+def _name(question: str) -> str:
+    return question if len(question) <= NAME_LIMIT else digests.short(question)
 
 
 def _ended(state: states.State, question: str, text: str | None, at: ids.Instant) -> states.State:

@@ -260,7 +260,7 @@ def _flush_reason(tick: step.Step, members: Mapping[verdicts.Identity, states.Me
 
 
 def floor(tick: step.Step) -> None:
-    """11. After so many quiet ticks in a row the next complete one is a wake with all that is open, if anything is."""
+    """11. After so many quiet ticks in a row the next complete one is a wake with all that is open, even if none is."""
     enough = tick.limits.policy.floor_ticks
     if 0 < enough <= tick.floor and tick.open_for_wakes and tick.complete:
         since = tick.now if tick.floor_since is None else tick.floor_since
@@ -281,7 +281,9 @@ def stall(tick: step.Step) -> None:
             tick.stall = dataclasses.replace(tick.stall, ticks=0)
         return
     tick.stall = states.Stall(tick.stall.digest, tick.stall.since, tick.stall.ticks + 1, tick.stall.told)
-    if tick.stall.ticks < policy.stall_ticks or tick.now - tick.stall.since < policy.stall_min_duration:
+    enough = tick.stall.ticks >= policy.stall_ticks and tick.now - tick.stall.since >= policy.stall_min_duration
+    if not enough or not tick.open_for_wakes:
+        # The notice that the Watch was Blocked may be claimed still: it is waited for.
         return
     if policy.stall_action is limits.StallAction.STOP:
         flight.send_stop(tick, verdicts.StopReason.STALLED)

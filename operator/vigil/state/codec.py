@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Final, NoReturn, TypeAlias
 
 from vigil.model import ids, states
-from vigil.state import migrations, reading, writing
+from vigil.state import migrations, packing, reading, writing
 
-MAX_BYTES: Final = 32 * 1024
+MAX_BYTES: Final = packing.MAX_BYTES
 _HALF_CHARACTER: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -37,11 +37,11 @@ Decoded: TypeAlias = states.State | Quarantined
 
 
 def encode(state: states.State) -> str:
-    """Write the state as one line of JSON, the same for equal states."""
+    """Write the state as one line of JSON, the same for equal states; one that is longer than MAX_BYTES is packed."""
     document = writing.document_of(state)
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     # A provider that cuts a text within a character leaves half of it, which no store takes but as an escape.
-    return _HALF_CHARACTER.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+    return packing.pack(_HALF_CHARACTER.sub(lambda half: f"\\u{ord(half[0]):04x}", text))
 
 
 def decode(
@@ -56,7 +56,7 @@ def decode(
     one that is read, and `steps` the migrations that lead to it.
     """
     try:
-        parsed = reading.dict_of(json.loads(document, parse_constant=_no_constant))
+        parsed = reading.dict_of(json.loads(packing.unpack(document), parse_constant=_no_constant))
         found = reading.int_of(parsed.get("version"))
         migrated, reached = migrations.migrate(parsed, found, steps)
         if reached != version:

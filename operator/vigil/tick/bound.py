@@ -14,7 +14,8 @@ _SLACK: Final = 0.9
 def fit(state: states.State, shown: Collection[verdicts.Identity]) -> states.State:
     """The state as it is, or pruned so far that its document keeps within its bound.
 
-    First goes what is known of entries that are not shown any more, the oldest first, then the facts about churn.
+    First goes what is known of entries that are not shown any more, the oldest first, then what has left the wake in
+    flight, the facts about churn and the texts of ends.
     """
     if _size(state) <= codec.MAX_BYTES:
         return state
@@ -44,7 +45,29 @@ def _prunings(
     step = max(1, len(gone) // 8)
     for start in range(0, len(gone), step):
         yield _forgetting({identity for _, identity in gone[start : start + step]})
+    yield _without_left
     yield lambda before: dataclasses.replace(before, churn=states.Churn())
+    yield _without_texts
+
+
+def _without_left(state: states.State) -> states.State:
+    """Without what has left the wake: if an older version turns out to be the claimed one, that is told once more."""
+    flown = state.in_flight
+    return state if flown is None else dataclasses.replace(state, in_flight=_of(flown, flown.present))
+
+
+def _without_texts(state: states.State) -> states.State:
+    flown = state.in_flight
+    told = None if flown is None else _of(flown, _wordless(flown.sent))
+    return dataclasses.replace(state, in_flight=told, owed=_wordless(state.owed))
+
+
+def _of(flown: states.InFlight, sent: tuple[states.Sent, ...]) -> states.InFlight:
+    return dataclasses.replace(flown, sent=sent)
+
+
+def _wordless(sent: tuple[states.Sent, ...]) -> tuple[states.Sent, ...]:
+    return tuple(dataclasses.replace(one, brief="") for one in sent)
 
 
 def _last_shown(memory: states.SubjectState) -> dict[verdicts.Identity, ids.Instant]:

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from vigil.decision import outcomes
 from vigil.model import ids, observations, readings, states, verdicts, wakes
 
 MAX_RELAPSES: Final = 50
@@ -27,7 +28,7 @@ def _count_relapses(
     relapses: dict[tuple[ids.SubjectId, str], states.Relapses], subject: ids.SubjectId, of: observations.ProbeResult
 ) -> None:
     shown = {seen.key for seen in of.observations if not seen.claim}
-    for key in shown:
+    for key in sorted(shown):
         known = relapses.get((subject, key))
         if known is None:
             relapses[subject, key] = states.Relapses(of.revision)
@@ -68,7 +69,7 @@ def of_wake(before: states.Churn, verdict: verdicts.Verdict, stream_of: Callable
 
 def of_outcome(before: states.Churn, event: wakes.OutcomeEvent) -> states.Churn:
     """The facts after an outcome: how many rounds an invariant has taken."""
-    named = [said.invariant for said in event.dispositions if said.invariant]
+    named = [said.invariant[: outcomes.INVARIANT_LIMIT] for said in event.dispositions if said.invariant]
     if not named:
         return before
     rounds = dict(before.rounds)

@@ -45,7 +45,7 @@ def _bytes(identity: verdicts.Identity) -> int:
 
 def _remembered(known: states.State) -> Iterator[verdicts.Identity]:
     for memory in known.subjects.values():
-        yield from (*memory.alerted, *memory.dispositions, *memory.parked, *memory.held)
+        yield from (*memory.alerted, *memory.dispositions, *memory.parked, *memory.answered, *memory.held)
     yield from known.window
     if known.in_flight is not None:
         yield from (one.identity for one in known.in_flight.sent)

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import hashlib
 from typing import Any
 
 import pytest
@@ -244,7 +245,9 @@ async def test_a_status_that_is_too_long_for_the_schema_is_invalid_and_overwrite
     writer.observe(watch)
     await writer.save(objects.left(watch))
     before = objects.stored(control_plane, namespace)
-    subjects = {ids.SubjectId(f"s-{number}-{'x' * 900}"): states.SubjectState(revision="r") for number in range(60)}
+    # Texts that no packing makes short.
+    names = [hashlib.sha512(str(number).encode()).hexdigest() for number in range(600)]
+    subjects = {ids.SubjectId(name): states.SubjectState(revision="r") for name in names}
     state = states.State(ids.WatchUid(watch["metadata"]["uid"]), subjects=subjects, generation=1)
     assert await writer.save(objects.left(watch, state=state)) is ports.SaveResult.FAILED
     assert reasons(signals) == [ports.StatusWriteError.INVALID]

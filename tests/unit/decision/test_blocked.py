@@ -109,3 +109,15 @@ def test_a_new_generation_begins_another_spell() -> None:
     state = tell(Story("told", [Tick(0, AUTH, "quiet unreadable"), End()]))
     armed = rearm.rearm(state, 2, "p", [ids.SubjectId("a")], 600)
     assert notice(tell(Story("again", [Tick(600, AUTH, "quiet unreadable")]), armed))
+
+
+def test_a_stall_waits_for_a_claimed_notice() -> None:
+    under = story.policy(stall_ticks=1, stall_min_duration=0.0)
+    steps: list[story.Step] = [
+        Tick(0, AUTH, "quiet unreadable"),
+        Claim(),
+        Tick(60, see(), "quiet in-flight"),
+        End(),
+        Tick(120, see(), "stop stalled"),
+    ]
+    tell(Story("claimed", steps, under))

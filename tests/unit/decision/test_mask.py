@@ -122,6 +122,51 @@ STORIES = [
         LIMITS,
     ),
     Story(
+        "nor after an outage with a tick an hour",
+        [
+            Tick(0, see(COMMENT), COMMENTED),
+            End(said=(story.said("comment:7", "dispatched"),)),
+            *(Tick(hour * HOUR, failed("throttled"), "quiet throttled") for hour in range(1, 30)),
+            Tick(30 * HOUR, see(COMMENT), "quiet handled"),
+            Tick(31 * HOUR, see(), "quiet nothing-open"),
+            Tick(37 * HOUR, see(COMMENT), COMMENTED),
+        ],
+        LIMITS,
+    ),
+    Story(
+        "what was gone before an outage is forgotten in it all the same",
+        [
+            Tick(0, see(COMMENT), COMMENTED),
+            End(said=(story.said("comment:7", "dispatched"),)),
+            Tick(60, see(), "quiet nothing-open"),
+            *(Tick(hour * HOUR, failed("throttled"), "quiet throttled") for hour in range(1, 7)),
+            Tick(7 * HOUR, see(COMMENT), COMMENTED),
+        ],
+        LIMITS,
+    ),
+    Story(
+        "incomplete reads that do not show it are reads: after realertAfter of them it is forgotten",
+        [
+            Tick(0, see(COMMENT), COMMENTED),
+            End(said=(story.said("comment:7", "dispatched"),)),
+            *(Tick(hour * HOUR, partly(), "quiet incomplete") for hour in range(1, 7)),
+            Tick(7 * HOUR, see(COMMENT), COMMENTED),
+        ],
+        LIMITS,
+    ),
+    Story(
+        "a clock that steps back does not make the memory of what is gone last longer",
+        [
+            Tick(24 * HOUR, see(COMMENT), COMMENTED),
+            End(said=(story.said("comment:7", "dispatched"),)),
+            Tick(24 * HOUR + 60, see(), "quiet nothing-open"),
+            Tick(0, see(), "quiet nothing-open"),
+            Tick(6 * HOUR - 1, see(), "quiet nothing-open"),
+            Tick(6 * HOUR, see(COMMENT), COMMENTED),
+        ],
+        LIMITS,
+    ),
+    Story(
         "memory is kept until realertAfter after the last read that showed the entry",
         [
             Tick(0, see(COMMENT), COMMENTED),

@@ -148,6 +148,25 @@ def test_dispositions_bind_to_the_entries_of_the_wake() -> None:
     assert story.dispositions(left) == {"red:unit": "claimed", "comment:7": "dispatched"}
 
 
+def test_what_is_said_of_an_entry_after_a_new_revision_is_dropped_with_the_old_one() -> None:
+    both = see(UNIT, COMMENT, revision="r2")
+    steps: list[story.Step] = [
+        Tick(0, see(UNIT, COMMENT), "wake undelayed: comment:7 red:unit"),
+        Claim(),
+        Tick(60, both, "quiet in-flight"),
+        End(said=(said("red:unit", "dispatched"), said("comment:7", "dispatched"))),
+    ]
+    under = story.policy(coalesce_window=0.0)
+    left = story.tell(Story("late", steps, under))
+    assert story.dispositions(left) == {"comment:7": "dispatched"}
+    story.tell(Story("its own", [Tick(120, both, "wake undelayed: red:unit")], under), left)
+
+
+def test_of_a_long_invariant_key_the_beginning_is_kept() -> None:
+    left = after(End(said=(wakes.DispositionOf("red:unit", wakes.Disposition.DISPATCHED, invariant="x" * 300),)))
+    assert [one.invariant for one in left.subject(A).dispositions.values()] == ["x" * outcomes.INVARIANT_LIMIT]
+
+
 def test_a_disposition_carries_its_invariant_key() -> None:
     left = after(End(said=(wakes.DispositionOf("red:unit", wakes.Disposition.DISPATCHED, invariant="round-3"),)))
     assert [one.invariant for one in left.subject(A).dispositions.values()] == ["round-3"]

@@ -144,15 +144,83 @@ def _shows_an_end(moment: histories.Moment) -> bool:
 
 @hypothesis.given(histories.anything, histories.all_limits)
 @thorough
-def test_a_spent_budget_never_wakes(history: list[histories.Round], under: limits.Limits) -> None:
-    budgets = under.budgets
+def test_a_spent_budget_is_a_stop_at_once_and_never_wakes(history: list[histories.Round], under: limits.Limits) -> None:
     for moment in histories.play(history, under):
-        spent = moment.before.spent
-        over = (budgets.turns is not None and spent.turns >= budgets.turns) or (
-            budgets.tokens is not None and spent.tokens >= budgets.tokens
-        )
-        if over or moment.before.ended is not None:
-            assert not isinstance(moment.made.verdict, verdicts.Wake)
+        verdict, flown = moment.made.verdict, moment.before.in_flight
+        if moment.before.ended is not None:
+            assert not isinstance(verdict, verdicts.Wake)
+        elif not isinstance(verdict, verdicts.Terminal) and (flown is None or flown.claimed is None):
+            stalled = verdict == verdicts.Stop(verdicts.StopReason.STALLED)
+            reason = verdict.reason if isinstance(verdict, verdicts.Stop) and not stalled else None
+            assert reason == _spent(moment, under.budgets)
+
+
+def _spent(moment: histories.Moment, budgets: limits.Budgets) -> verdicts.StopReason | None:
+    """The first budget that is spent, in the order of the contract."""
+    before, after = moment.before, moment.made.state
+    errors = max(after.subject(name).errors for name in moment.reading)
+    started = moment.now if before.started is None else min(before.started, moment.now)
+    used = [
+        (verdicts.StopReason.LIFETIME, budgets.lifetime, moment.now - started),
+        (verdicts.StopReason.ACTIVE_TIME, budgets.active_time, after.spent.active_time),
+        (verdicts.StopReason.TURNS, budgets.turns, before.spent.turns),
+        (verdicts.StopReason.TOKENS, budgets.tokens, before.spent.tokens),
+        (verdicts.StopReason.PROVIDER_ERRORS, budgets.provider_errors, errors),
+    ]
+    return next((reason for reason, limit, value in used if limit is not None and value >= limit), None)
+
+
+@hypothesis.given(histories.anything, histories.all_limits)
+@thorough
+def test_a_claimed_wake_is_frozen_and_everything_waits(history: list[histories.Round], under: limits.Limits) -> None:
+    for moment in histories.play(history, under):
+        before, after = moment.before.in_flight, moment.made.state.in_flight
+        if before is None or before.claimed is None:
+            continue
+        assert isinstance(moment.made.verdict, verdicts.Quiet)
+        assert after is not None
+        assert (after.id, after.versions, after.claimed) == (before.id, before.versions, before.claimed)
+        assert [one.identity for one in after.present] == [one.identity for one in before.present]
+
+
+@hypothesis.given(histories.anything, histories.all_limits)
+@thorough
+def test_in_a_silence_nothing_leaves_but_an_end(history: list[histories.Round], under: limits.Limits) -> None:
+    for moment in histories.play(history, under):
+        until, before, after = moment.before.silence_until, moment.before.in_flight, moment.made.state.in_flight
+        if until is None or until <= moment.now:
+            continue
+        assert not isinstance(moment.made.verdict, verdicts.Wake)
+        if after is not None and (before is None or after.id != before.id):
+            assert after.current.type is wakes.WakeType.TERMINAL
+        told = {name: memory.alerted for name, memory in moment.before.subjects.items()}
+        for name, memory in moment.made.state.subjects.items():
+            new = memory.alerted.keys() - told.get(name, {}).keys()
+            assert not new or under.policy.on_first_observation is limits.FirstObservation.BASELINE
+
+
+@hypothesis.given(histories.anything, histories.all_limits)
+@thorough
+def test_what_memory_masks_is_told_by_a_floor_and_a_stall_only(
+    history: list[histories.Round], under: limits.Limits
+) -> None:
+    """Whatever became of the wakes before: memory alone says what was told, disposed of, or is in question."""
+    for moment in histories.play(history, under):
+        flown = moment.made.state.in_flight
+        for sent in flown.sent if flown is not None else ():
+            if sent.at != moment.now or sent.outcome is not None or not sent.stamps or _joined_before(moment, sent):
+                continue
+            memory = moment.made.state.subject(sent.identity.subject)
+            stamp, said = memory.alerted.get(sent.identity), memory.dispositions.get(sent.identity)
+            assert stamp is None or not 0 <= moment.now - stamp.at < under.policy.realert_after
+            assert said is None or said.disposition is wakes.Disposition.OPEN
+            assert sent.identity not in memory.parked
+
+
+def _joined_before(moment: histories.Moment, sent: states.Sent) -> bool:
+    """Whether it joined in an earlier tick of the same time."""
+    flown = moment.before.in_flight
+    return flown is not None and any((one.identity, one.joined) == (sent.identity, sent.joined) for one in flown.sent)
 
 
 @hypothesis.given(histories.anything, histories.results())
@@ -182,6 +250,11 @@ def test_the_stall_counts_only_ticks_that_are_settled(history: list[histories.Ro
         assert not any(memory.parked for memory in moment.made.state.subjects.values())
         assert not moment.made.state.window
         assert under.finite
+        flown = moment.made.state.in_flight
+        sent_now = not isinstance(moment.made.verdict, verdicts.Quiet)
+        assert flown is None or sent_now or flown.current.reason == flight.BLOCKED
+        assert not isinstance(moment.made.verdict, verdicts.Terminal)
+        assert moment.made.verdict != verdicts.Quiet(verdicts.QuietReason.HOLDING), "what is held is not settled"
 
 
 @hypothesis.given(
@@ -232,6 +305,9 @@ def test_the_memory_is_consistent(history: list[histories.Round], under: limits.
         present = {one.identity for one in flown.present} if flown is not None else set[verdicts.Identity]()
         assert not present & set(state.window), "an entry waits and is in flight at once"
         assert not present & {one.identity for one in state.owed}, "an end is owed and in flight at once"
+        for memory in state.subjects.values():
+            for identity in (*memory.alerted, *memory.held, *memory.dispositions, *memory.answered):
+                assert identity.revision in (None, memory.revision), "memory of another revision"
         for identity in state.window:
             memory = state.subject(identity.subject)
             assert memory.retired is None

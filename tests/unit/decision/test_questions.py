@@ -206,6 +206,17 @@ def test_an_answer_is_kept_until_a_wake_has_told_it() -> None:
     assert told.subject(A).answered[identity] == states.Answered("", 60, "")
 
 
+def test_a_question_with_a_long_name_is_known_by_a_digest_and_answered_by_either() -> None:
+    long = "q" * (questions.NAME_LIMIT + 1)
+    state = tell(Story("asked", [*ONE[:-1], End(said=parked("red:unit", question=long))], NEWS))
+    (row,) = state.subject(A).parked.values()
+    assert len(row.question) < questions.NAME_LIMIT
+    assert questions.answer(state, "q" * questions.NAME_LIMIT, "yes", 60) is state
+    by_name = questions.answer(state, long, "yes", 60)
+    assert by_name.subject(A).parked == {}
+    assert questions.answer(state, row.question, "yes", 60) == by_name
+
+
 def test_a_long_answer_is_cut() -> None:
     state = questions.answer(tell(Story("asked", ONE, NEWS)), "q1", "x" * 5000, 60)
     assert [len(one.answer) for one in state.subject(A).answered.values()] == [questions.ANSWER_LIMIT]
@@ -248,7 +259,7 @@ def test_a_long_detail_is_compared_by_its_digest() -> None:
         Tick(60, see(long), "quiet parked"),
     ]
     state = tell(Story("the same", steps, NEWS))
-    assert all(len(row.detail) <= 64 for row in state.subject(A).parked.values())
+    assert all(len(row.detail) <= 32 for row in state.subject(A).parked.values())
     other = dataclasses.replace(COMMENT, detail="x" * 499 + "y")
     tell(Story("another", [Tick(120, see(other), "wake undelayed: comment:7")], NEWS), state)
 

@@ -101,6 +101,16 @@ def test_the_rounds_of_an_invariant_are_counted() -> None:
     assert churn.of_outcome(NOTHING, outcome("")) is NOTHING
 
 
+def test_of_a_long_invariant_the_beginning_is_counted() -> None:
+    facts = churn.of_outcome(churn.of_outcome(NOTHING, outcome("x" * 64 + "y")), outcome("x" * 64 + "z"))
+    assert facts.rounds == {"x" * 64: 2}
+
+
+def test_which_of_many_keys_are_kept_does_not_depend_on_the_process() -> None:
+    facts = churn.of_reading(NOTHING, read("r1", *(f"k{n:02}" for n in reversed(range(60)))))
+    assert [key for _, key in facts.relapses] == [f"k{n:02}" for n in range(churn.MAX_RELAPSES)]
+
+
 def test_everything_is_bounded() -> None:
     facts = NOTHING
     for number in range(60):

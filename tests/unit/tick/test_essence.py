@@ -7,7 +7,8 @@ import pytest
 
 from tests.unit import gauges
 from tests.unit.clock import START
-from vigil.model import failures, ids, observations, states, verdicts, wakes
+from tests.unit.tick.desk import Desk
+from vigil.model import failures, ids, limits, observations, states, verdicts, wakes
 from vigil.tick import checkpoint, essence
 
 A = gauges.subject_id("a")
@@ -60,6 +61,8 @@ NOTHING: list[tuple[str, dict[str, Any]]] = [
     ),
     ("when an end that is owed was last shown", state(owed=(dataclasses.replace(SENT, shown=LATER),))),
     ("a text", read(observations=(dataclasses.replace(SEEN, brief="redder", detail="d"),))),
+    ("when a subject was last read", state(read_at={A: LATER})),
+    ("how many ticks were quiet, and since when", state(floor=3, floor_since=LATER)),
     ("how much is pending", read(pending=1)),
     ("activity", read(activity="y")),
     ("the text of a trouble", {"trouble": checkpoint.DeliveryTrouble(wakes.QueuedReason.BUSY, "since 4 minutes")}),
@@ -79,6 +82,14 @@ SOMETHING: list[tuple[str, dict[str, Any]]] = [
     ("a version of the wake in flight", state(in_flight=dataclasses.replace(FLOWN, sequence=2))),
     ("no wake in flight", state(in_flight=None)),
     ("an end", state(ended=observations.Outcome.FAILED)),
+    ("a silence", state(silence_until=LATER)),
+    ("a stall that begins", state(stall=states.Stall("d", START))),
+    ("a block", state(blocked=states.Blocked(START))),
+    ("a question", subject(parked={RED: states.Parked("q1", "")})),
+    ("an answer", subject(answered={RED: states.Answered("", START, "use it")})),
+    ("that a subject is blind", subject(blind=START)),
+    ("a fact about churn", state(churn=states.Churn(stream="ci"))),
+    ("a reset", state(reset="1")),
     ("an entry", read(observations=())),
     ("a revision", read(revision="r2")),
     ("an incomplete read", read(complete=False)),
@@ -94,7 +105,7 @@ SOMETHING: list[tuple[str, dict[str, Any]]] = [
     ("a wake", {"wakes": (checkpoint.WakeRecord(FLOWN.id, wakes.WakeType.WAKE, "", wakes.WakeState.LOST, (), START),)}),
     ("an anchor", {"anchors": {A: "id-7"}}),
     ("a quarantine", {"quarantined": "StateUnreadable"}),
-    ("a block", {"blocked": failures.Failure(failures.Category.CONFIG, "pruned")}),
+    ("a Watch that is Blocked", {"blocked": failures.Failure(failures.Category.CONFIG, "pruned")}),
 ]
 
 
@@ -114,3 +125,34 @@ def test_the_text_of_a_failure_stores_nothing() -> None:
         for text in ("7c", "8d")
     )
     assert essence.essence(one) == essence.essence(other)
+
+
+def test_how_long_the_same_has_been_open_stores_nothing_and_that_it_was_told_does() -> None:
+    one, other, told = (
+        essence.essence(dataclasses.replace(LEFT, state=dataclasses.replace(STATE, stall=stall)))
+        for stall in (states.Stall("d", START, 3), states.Stall("d", START, 4), states.Stall("d", START, 4, told=True))
+    )
+    assert one == other != told
+
+
+def test_when_an_answered_entry_was_last_shown_stores_nothing() -> None:
+    one, other = (
+        essence.essence(dataclasses.replace(LEFT, **subject(answered={RED: states.Answered("", at, "use it")})))
+        for at in (START, LATER)
+    )
+    assert one == other
+
+
+async def test_quiet_ticks_that_count_for_a_floor_and_a_stall_write_nothing() -> None:
+    policy = limits.Policy(floor_ticks=9, stall_ticks=9, stall_min_duration=0.0)
+    desk = Desk(gauges.watch(limits=limits.Limits(policy)))
+    await desk.tick(0, "red:unit")
+    await desk.tick(4, "red:unit")
+    desk.sidecar.claim()
+    await desk.hear(desk.sidecar.finish(wakes.WakeState.DELIVERED))
+    await desk.tick(5, "red:unit")
+    desk.did()
+    for minute in range(6, 12):
+        assert await desk.tick(minute, "red:unit") == "handled"
+    assert desk.did() == []
+    assert (desk.memory.state.floor, desk.memory.state.stall and desk.memory.state.stall.ticks) == (7, 7)
