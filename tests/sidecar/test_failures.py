@@ -1,5 +1,6 @@
 """A database or a disk that fails is told as such, loses nothing, and is not the end of the process."""
 
+import asyncio
 import contextlib
 import pathlib
 import sqlite3
@@ -14,8 +15,15 @@ from vigil.model import failures, wakes
 from vigil.sidecar import settings
 
 
-def execute(folder: pathlib.Path, statement: str) -> None:
-    """Do something to the database behind the sidecar's back."""
+async def execute(folder: pathlib.Path, statement: str) -> None:
+    """Do something to the database behind the sidecar's back.
+
+    In a thread: the sidecar may be amid a transaction, which it cannot end while its loop waits here for the lock.
+    """
+    await asyncio.to_thread(_execute, folder, statement)
+
+
+def _execute(folder: pathlib.Path, statement: str) -> None:
     with contextlib.closing(sqlite3.connect(folder / "sidecar.db")) as connection, connection:
         connection.execute(statement)
 
@@ -28,14 +36,14 @@ async def test_a_database_that_fails_is_transient_and_the_work_goes_on_when_it_i
         await running.operator.submit(support.wake())
         taken = await running.session().next(0, "r1")
         assert taken is not None
-        execute(tmp_path, "ALTER TABLE turns RENAME TO gone")
+        await execute(tmp_path, "ALTER TABLE turns RENAME TO gone")
         for ask in (running.operator.submit(support.wake("w2", watch="b")), running.session().next(0, "r2")):
             with pytest.raises(ports.DeliveryError, match="the database failed") as caught:
                 await ask
             assert caught.value.failure.category is failures.Category.TRANSIENT
         running.clock.advance(600)
         assert running.service.dead() is None
-        execute(tmp_path, "ALTER TABLE gone RENAME TO turns")
+        await execute(tmp_path, "ALTER TABLE gone RENAME TO turns")
         while (await running.operator.submit(support.wake())).state is wakes.WakeState.CLAIMED:
             running.clock.advance(1)
         assert running.service.dead() is None
