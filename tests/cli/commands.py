@@ -15,6 +15,7 @@ import yaml
 from aiohttp import test_utils, web
 from click import testing
 
+from tests.controlplane import plane
 from vigil import __main__
 
 VIGIL = (sys.executable, "-m", "vigil")
@@ -157,3 +158,13 @@ def watch(url: str, name: str = "api", **spec: Any) -> dict[str, Any]:
             **spec,
         },
     }
+
+
+def create_in(control_plane: plane.ControlPlane, namespace: str) -> None:
+    """The definition and the Watch `api` on the API server, where nobody evaluates it."""
+    crd = "crds/vigil.dev_watches.yaml"
+    control_plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", crd)
+    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", crd)
+    body = watch("https://api.example.com/state")
+    body["metadata"] = {"name": "api"}
+    control_plane.kubectl("create", "-n", namespace, "-f", "-", input=json.dumps(body))

@@ -91,11 +91,6 @@ async def test_a_state_that_cannot_be_read_is_told(watched: commands.Shell) -> N
 async def test_a_watch_of_a_cluster_that_nobody_has_evaluated_yet(
     shell: commands.Shell, control_plane: plane.ControlPlane, namespace: str
 ) -> None:
-    crd = "crds/vigil.dev_watches.yaml"
-    control_plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", crd)
-    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", crd)
-    body = commands.watch("https://api.example.com/state")
-    body["metadata"] = {"name": "api"}
-    control_plane.kubectl("create", "-n", namespace, "-f", "-", input=json.dumps(body))
+    commands.create_in(control_plane, namespace)
     ran = await shell.vigil("explain", "api", "-n", namespace, "--kubeconfig", str(control_plane.admin_kubeconfig))
     assert (ran.code, ran.err) == (1, f"Error: {namespace}/api was not evaluated yet\n")

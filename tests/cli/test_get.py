@@ -110,12 +110,7 @@ async def test_a_cluster_that_does_not_answer_is_told_and_the_usual_kubeconfig_i
 async def test_a_cluster_is_shown_with_the_columns_of_kubectl(
     shell: commands.Shell, control_plane: plane.ControlPlane, namespace: str
 ) -> None:
-    crd = "crds/vigil.dev_watches.yaml"
-    control_plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", crd)
-    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", crd)
-    body = commands.watch("https://api.example.com/state")
-    body["metadata"] = {"name": "api"}
-    control_plane.kubectl("create", "-n", namespace, "-f", "-", input=json.dumps(body))
+    commands.create_in(control_plane, namespace)
     ran = await shell.vigil("get", "-n", namespace, "--kubeconfig", str(control_plane.admin_kubeconfig))
     header, row = [line.split() for line in ran.out.splitlines()]
     assert (ran.code, header) == (0, COLUMNS)

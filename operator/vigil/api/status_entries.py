@@ -9,7 +9,7 @@ from typing import Final
 
 from vigil.api import status_prior, times
 from vigil.api import v1alpha1_status as shape
-from vigil.model import ids, observations, states, verdicts, wakes
+from vigil.model import ids, observations, readings, states, verdicts, wakes
 from vigil.tick import checkpoint
 
 _SAID: Final = {
@@ -40,21 +40,13 @@ def render(left: checkpoint.Checkpoint, prior: status_prior.Prior) -> list[shape
 
 def _open(left: checkpoint.Checkpoint) -> Iterator[_Open]:
     live = {target.id for target in left.watch.targets if left.state.subject(target.id).retired is None}
-    shown = dict(_shown(left, live))
+    shown = {one: seen for one, seen in readings.shown(left.reading).items() if one.subject in live}
     yield from (_Open(identity, seen) for identity, seen in shown.items())
     yield from (_Open(identity) for identity in left.since if identity.subject in live and identity not in shown)
     flown = left.state.in_flight
     untold = (*(flown.present if flown is not None else ()), *left.state.owed)
     ends = {one.identity: one for one in untold if one.outcome is not None and one.identity.subject not in live}
     yield from (_Open(identity, untold=end) for identity, end in ends.items())
-
-
-def _shown(
-    left: checkpoint.Checkpoint, live: set[ids.SubjectId]
-) -> Iterator[tuple[verdicts.Identity, observations.Observation]]:
-    for subject, of in left.reading.items():
-        if subject in live and isinstance(of, observations.ProbeResult):
-            yield from ((verdicts.identify(subject, of, seen), seen) for seen in of.observations)
 
 
 class _Standings:

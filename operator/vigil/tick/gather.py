@@ -67,10 +67,4 @@ def _since(
     """When each open entry was first shown; a read that is not complete proves nothing about what it does not show."""
     unproven = {name for name, of in reading.items() if isinstance(of, failures.Failure) or not of.complete}
     kept = {identity: since for identity, since in before.items() if identity.subject in unproven}
-    shown = {
-        identity: before.get(identity, now)
-        for name, of in reading.items()
-        if isinstance(of, observations.ProbeResult)
-        for identity in (verdicts.identify(name, of, one) for one in of.observations)
-    }
-    return {**kept, **shown}
+    return {**kept, **{identity: before.get(identity, now) for identity in readings.shown(reading)}}

@@ -6,7 +6,7 @@ from typing import Any
 
 from vigil.decision import rearm
 from vigil.kind import api as kind_api
-from vigil.model import ids, observations, states, verdicts
+from vigil.model import ids, observations, readings, states, verdicts
 from vigil.state import codec
 from vigil.tick import checkpoint, enrolment
 
@@ -61,12 +61,7 @@ class Memory:
     @property
     def shown(self) -> dict[verdicts.Identity, observations.Observation]:
         """The entries that the latest reading shows."""
-        return {
-            verdicts.identify(name, of, seen): seen
-            for name, of in self.current.reading.items()
-            if isinstance(of, observations.ProbeResult)
-            for seen in of.observations
-        }
+        return readings.shown(self.current.reading)
 
     @property
     def probed(self) -> bool:

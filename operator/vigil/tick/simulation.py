@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, assert_never
 
 from vigil.decision import decide, flight, outcomes, questions
-from vigil.model import failures, ids, limits, observations, states, verdicts, wakes
+from vigil.model import failures, ids, limits, observations, readings, states, verdicts, wakes
 from vigil.tick import phase as phases
 
 _UID: Final = ids.WatchUid("scenario")
@@ -167,23 +167,15 @@ class _Course:
     def _end(self, flown: states.InFlight, state: wakes.WakeState, at: ids.Instant, said: Delivery) -> None:
         sequence = flown.sequence if flown.claimed is None else flown.claimed
         event = wakes.OutcomeEvent(0, flown.id, _UID, state, sequence, at, said.tokens, said.dispositions)
-        self._state = outcomes.ended(self._state, event, self._under, self._shown())
+        self._state = outcomes.ended(self._state, event, self._under, readings.shown(self._reading))
         self._kept = None
 
-    def _shown(self) -> outcomes.Shown:
-        return {
-            verdicts.identify(name, of, seen): seen
-            for name, of in self._reading.items()
-            if isinstance(of, observations.ProbeResult)
-            for seen in of.observations
-        }
-
-    def _decide(self, readings: Mapping[ids.SubjectId, Shown], at: ids.Instant) -> verdicts.Verdict:
-        self._reading |= {name: self._read(name, shown) for name, shown in readings.items() if self._lives(name)}
+    def _decide(self, shown: Mapping[ids.SubjectId, Shown], at: ids.Instant) -> verdicts.Verdict:
+        self._reading |= {name: self._read(name, of) for name, of in shown.items() if self._lives(name)}
         reading: dict[ids.SubjectId, observations.ReadingOf] = {}
         for name, of in self._reading.items():
             # An error that repeats leaves the subject unread and is no failed tick, as one of a whole group is none.
-            reading[name] = of if name in readings else _shared(of)
+            reading[name] = of if name in shown else _shared(of)
         # A Watch that has ended is read no more; an end of which nobody was told is offered again all the same.
         made = decide.decide(reading if self._state.ended is None else {}, self._state, self._under, at)
         self._state = made.state

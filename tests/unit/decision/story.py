@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from vigil.decision import decide, outcomes, questions
-from vigil.model import failures, ids, limits, observations, states, verdicts, wakes
+from vigil.model import failures, ids, limits, observations, readings, states, verdicts, wakes
 from vigil.state import codec
 
 UID = ids.WatchUid("w1")
@@ -169,16 +169,7 @@ def happen(
     sequence = flown.sequence if step.sequence is None else step.sequence
     if isinstance(step, Claim):
         return outcomes.claimed(state, flown.id, sequence)
-    return outcomes.ended(state, outcome_of(flown, step, sequence), limits_, _shown(latest))
-
-
-def _shown(latest: Mapping[ids.SubjectId, observations.ReadingOf]) -> outcomes.Shown:
-    return {
-        verdicts.identify(name, of, seen): seen
-        for name, of in latest.items()
-        if isinstance(of, observations.ProbeResult)
-        for seen in of.observations
-    }
+    return outcomes.ended(state, outcome_of(flown, step, sequence), limits_, readings.shown(latest))
 
 
 def outcome_of(flown: states.InFlight, end: End, sequence: int) -> wakes.OutcomeEvent:
