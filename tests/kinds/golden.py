@@ -121,6 +121,7 @@ def described(result: observations.ProbeResult) -> dict[str, Any]:
         "pending": result.pending,
         "recheckAfter": result.recheck_after,
         "activity": result.activity,
+        "waiting": result.waiting,
         "error": None if result.error is None else _failure(result.error),
         "observations": [_entry(entry) for entry in result.observations],
     }
@@ -138,6 +139,7 @@ def expected(row: Row, actual: Mapping[str, Any]) -> dict[str, Any]:
         "pending": said.pop("pending", 0),
         "recheckAfter": said.pop("recheckAfter", None),
         "activity": said.pop("activity", actual["activity"]),
+        "waiting": said.pop("waiting", actual["waiting"]),
         "error": _expected_error(said.pop("error", None), actual["error"]),
         "observations": [
             _expected_entry(entry, seen_entries[index] if index < len(seen_entries) else {})

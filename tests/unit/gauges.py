@@ -47,6 +47,8 @@ class GaugeReader:
         path = f"/gauges?names={','.join(names.values())}"
         response = await self._transport.request("GET", path, timeout=budget.timeout)
         answer: dict[str, Any] = json.loads(response.body)
+        if "quota" in answer:
+            budget.meter.report(api.Quota(**answer.pop("quota")))
         return {id_: _answer(answer[name]) for id_, name in names.items() if name in answer}
 
 
@@ -70,6 +72,7 @@ def observe(snapshot: api.Snapshot, objective: str, options: Any, now: ids.Insta
         pending=raw.get("pending", 0),
         activity=raw.get("activity", ""),
         recheck_after=raw.get("recheck"),
+        waiting=raw.get("waiting", ""),
     )
 
 
@@ -118,7 +121,7 @@ class Provider:
     """transport.Transport over a provider in memory: it shows what the test set, and logs what it was asked for.
 
     `gate`, once set, holds every answer back until it is opened. `fails` is asked before each answer and may give the
-    failure of the whole request.
+    failure of the whole request. `quota` is what each answer says of the allowance.
     """
 
     def __init__(self) -> None:
@@ -129,6 +132,7 @@ class Provider:
         self.gate: asyncio.Event | None = None
         self.fails: Callable[[list[str]], failures.Failure | Exception | None] = lambda names: None
         self.refuses_readers = False
+        self.quota: dict[str, Any] | None = None
 
     def show(self, name: str, *shows: str, **more: Any) -> None:
         """What a gauge shows from now on."""
@@ -151,6 +155,7 @@ class Provider:
         self.most_open = max(self.open, self.most_open)
         try:
             answer = {name: self.shows[name] for name in names if name in self.shows}
+            answer |= {"quota": self.quota} if self.quota else {}
             await asyncio.sleep(0)
             if self.gate is not None:
                 await self.gate.wait()

@@ -76,7 +76,7 @@ class LocalTransports:
         async def reread() -> accounts.Token | failures.Failure:
             return self._folder.token(credential)
 
-        return self._accounts.bind(host, token, reread, kind.default_host)
+        return self._accounts.bind(host, token, reread, kind)
 
 
 def _config(message: str) -> failures.Failure:

@@ -104,6 +104,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "string_too_short": "has fewer than {min_length} characters",
     "too_long": "has {actual_length} items, and at most {max_length} are allowed",
     "too_short": "has {actual_length} items, and at least {min_length} are needed",
+    "greater_than": "must be greater than {gt}",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
     "enum": "must be one of {expected}",

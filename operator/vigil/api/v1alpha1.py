@@ -3,6 +3,7 @@
 The CustomResourceDefinition is made of this file.
 """
 
+import re
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 import pydantic
@@ -34,6 +35,16 @@ _DNS_NAME: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9
 _SECRET_KEY: Final = r"^[-._a-zA-Z0-9]+$"  # noqa: S105 - a pattern
 _HOST: Final = r"^([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$"
 
+
+def _host(text: str) -> str:
+    if not re.fullmatch(_HOST, text):
+        raise ValueError("must be the name of a host, perhaps with a port, such as github.com: no scheme and no path")
+    return text
+
+
+Host: TypeAlias = Annotated[
+    str, pydantic.Field(max_length=259, json_schema_extra={"pattern": _HOST}), pydantic.AfterValidator(_host)
+]
 Word: TypeAlias = Annotated[str, pydantic.Field(pattern=_WORD, max_length=63)]
 DnsLabel: TypeAlias = Annotated[str, pydantic.Field(pattern=_DNS_LABEL, max_length=63)]
 DnsName: TypeAlias = Annotated[str, pydantic.Field(pattern=_DNS_NAME, max_length=253)]
@@ -57,7 +68,7 @@ class SecretRef(schema.Model):
 class Source(schema.Model):
     """Where the subjects are read, and as whom."""
 
-    host: Annotated[str, pydantic.Field(pattern=_HOST, max_length=259)] | None = pydantic.Field(
+    host: Host | None = pydantic.Field(
         default=None, description="The provider's host, such as github.com; the kind's own when it is not given."
     )
     credential_ref: SecretRef | None = pydantic.Field(

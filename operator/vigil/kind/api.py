@@ -4,7 +4,7 @@ import dataclasses
 import enum
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, Protocol, TypeAlias
 
 import pydantic
 from pydantic import alias_generators
@@ -65,12 +65,80 @@ class Wanted:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Quota:
+    """What the provider said of the credential's allowance after a request.
+
+    `resource` is the provider's name of the allowance (`core`, `graphql`): `remaining` of `limit` are left until
+    `resets_at`. `cost` is what the request used of it.
+    """
+
+    resource: str
+    limit: int
+    remaining: int
+    resets_at: ids.Instant
+    cost: float = 1.0
+
+
+class Meter(Protocol):
+    """Where a reader says what the provider told of the credential's allowance."""
+
+    def report(self, quota: Quota) -> None:
+        """Take note of one answer; returns at once and never raises."""
+        ...
+
+
+class _Unmetered:
+    """Takes note of nothing."""
+
+    def report(self, quota: Quota) -> None:
+        """Forget it."""
+
+
+UNMETERED: Final[Meter] = _Unmetered()
+"""For a read of which nobody wants to know what it costs."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class ReadBudget:
-    """What one read of a group may use: `timeout` seconds and `requests` in all. `now` is the time of the tick."""
+    """What one read of a group may use: `timeout` seconds and `requests` in all.
+
+    `now` is the time of the tick. `meter` is told what the provider says of the credential's allowance.
+    """
 
     timeout: ids.Seconds
     requests: int
     now: ids.Instant
+    meter: Meter = UNMETERED
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Grant:
+    """What a secret was exchanged for: the value of the header Authorization, and until when it is accepted."""
+
+    header: str = dataclasses.field(repr=False)
+    expires_at: ids.Instant
+
+
+class SignIn(Protocol):
+    """Exchanges what a Secret holds for what is sent, where the secret is not the token itself."""
+
+    def recognises(self, secret: str) -> bool:
+        """Whether this secret has to be exchanged; any other one is a token as it is."""
+        ...
+
+    async def exchange(
+        self,
+        secret: str,
+        host: str,
+        through: transport.Transport,
+        now: ids.Instant,
+        timeout: ids.Seconds,  # noqa: ASYNC109 - a bound of the whole exchange, enforced by the client
+    ) -> Grant:
+        """Ask the host for a grant; `through` is bound to it without a credential of its own.
+
+        Raises transport.ReadError: `config` for a secret that is not what it should be, or as the provider refuses.
+        """
+        ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -162,7 +230,8 @@ class Kind:
 
     `chunk` is how many subjects one read may take. `partition` joins (kind, host, credential) in the name of the
     group where one request cannot span it. `evidence` renders the text of the evidence file from a snapshot.
-    `offload` says that observe takes real CPU time: it is then called off the event loop.
+    `offload` says that observe takes real CPU time: it is then called off the event loop. `sign_in` exchanges secrets
+    that are no tokens themselves.
     """
 
     name: str
@@ -180,6 +249,7 @@ class Kind:
     evidence: Callable[[Snapshot], str] = payload_as_json
     check: Callable[[Any, str, Any], str | None] = _no_objection
     offload: bool = False
+    sign_in: SignIn | None = None
 
     def subject_id(self, subject: Subject, scope: Scope) -> ids.SubjectId:
         """The stable name of a subject."""

@@ -82,7 +82,8 @@ class ProbeResult:
     `complete=False` means that what is present is real and what is absent proves nothing; `error` is then the
     classified failure of the part that was not read. `pending` counts the parts still running. `activity` is a digest
     of all that must be quiet for a hold to run. `recheck_after` is in seconds, set while the provider is still
-    computing.
+    computing. `waiting` says in words what the subject waits for, such as a claim that is not made: it is for people,
+    is told where there is no entry to tell of, and decides nothing.
     """
 
     observations: tuple[Observation, ...]
@@ -92,6 +93,7 @@ class ProbeResult:
     pending: int = 0
     activity: str = ""
     recheck_after: ids.Seconds | None = None
+    waiting: str = ""
 
 
 ReadingOf: TypeAlias = ProbeResult | failures.Failure

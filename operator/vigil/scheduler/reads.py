@@ -58,6 +58,22 @@ class _Group:
     """What was given up on in the last read: it comes first in the next one."""
 
 
+class _Meter:
+    """Says what a provider told of the allowance of one credential."""
+
+    def __init__(self, signals: ports.Signals, clock: ports.Clock, key: groups.GroupKey) -> None:
+        self._signals = signals
+        self._clock = clock
+        self._key = key
+
+    def report(self, quota: kind_api.Quota) -> None:
+        """Take note of one answer."""
+        # The same account has an allowance of its own for each of a provider's resources.
+        name = f"{self._key.account}/{quota.resource}"
+        now = self._clock.now()
+        self._signals.emit(ports.RateLimit(self._key.host, name, quota.limit, quota.remaining, quota.resets_at, now))
+
+
 class Reads:
     """All groups of this process: their readers with their memory, their chunk sizes, their accounts."""
 
@@ -92,10 +108,13 @@ class Reads:
             # A kind is a plug-in: whatever it raises is its own failure to read.
             return _all(wanted, _broken(error))
         async with account.turn:
-            answers = await self._answers(kind, account, group, wanted)
+            meter = _Meter(self._signals, self._clock, key)
+            answers = await self._answers(kind, account, group, wanted, meter)
         return _shared(answers) if watches > 1 else answers
 
-    async def _answers(self, kind: kind_api.Kind, account: _Account, group: _Group, wanted: Wanted) -> Answers:
+    async def _answers(
+        self, kind: kind_api.Kind, account: _Account, group: _Group, wanted: Wanted, meter: kind_api.Meter
+    ) -> Answers:
         """Read in chunks, and a chunk that failed as a whole in smaller ones.
 
         Isolating one bad subject takes as many failures in a row as the chunk can be halved. More of them are an
@@ -107,7 +126,7 @@ class Reads:
         in_a_row, enough = 0, len(wanted).bit_length() + 1
         while pending:
             chunk = pending.pop(0)
-            got = await self._chunk(kind, account, group, chunk)
+            got = await self._chunk(kind, account, group, chunk, meter)
             if not isinstance(got, failures.Failure):
                 answers, in_a_row = answers | got, 0
                 continue
@@ -129,13 +148,13 @@ class Reads:
         return group
 
     async def _chunk(
-        self, kind: kind_api.Kind, account: _Account, group: _Group, chunk: Wanted
+        self, kind: kind_api.Kind, account: _Account, group: _Group, chunk: Wanted, meter: kind_api.Meter
     ) -> Answers | failures.Failure:
         """The answers for a chunk, or why it failed as a whole."""
         now, began = self._clock.now(), self._clock.monotonic()
         if now < account.held_until:
             return failures.Failure(failures.Category.THROTTLED, account.why, account.held_until - now)
-        got = await self._read(group, chunk, now)
+        got = await self._read(group, chunk, now, meter)
         answers = _all(chunk, got) if isinstance(got, failures.Failure) else got
         if answers is got:
             group.chunk.succeeded()
@@ -145,8 +164,10 @@ class Reads:
         self._signals.emit(ports.ProbeDone(kind.name, len(chunk), took, self._clock.now(), dict(failed)))
         return got
 
-    async def _read(self, group: _Group, chunk: Wanted, now: ids.Instant) -> Answers | failures.Failure:
-        budget = kind_api.ReadBudget(self._limits.timeout, self._limits.requests, now)
+    async def _read(
+        self, group: _Group, chunk: Wanted, now: ids.Instant, meter: kind_api.Meter
+    ) -> Answers | failures.Failure:
+        budget = kind_api.ReadBudget(self._limits.timeout, self._limits.requests, now, meter)
         try:
             async with asyncio.timeout(self._limits.timeout):
                 answered = await group.reader.read(chunk, budget)

@@ -19,7 +19,7 @@ def message_of(now_known: memory.Memory, flown: states.InFlight) -> wakes.WakeMe
         watch=watch.ref,
         type=flown.current.type,
         reason=flown.current.reason,
-        brief=_brief(entries, flown),
+        brief=_brief(entries, flown, now_known, labels),
         entries=entries,
         decided_at=flown.decided_at,
         observed_at=now_known.state.last_tick or flown.decided_at,
@@ -49,10 +49,22 @@ def _entry(
     )
 
 
-def _brief(entries: tuple[wakes.WakeEntry, ...], flown: states.InFlight) -> str:
-    """One line for people, without any text of the subject: that stands with the entries, marked as foreign."""
+def _brief(
+    entries: tuple[wakes.WakeEntry, ...],
+    flown: states.InFlight,
+    now_known: memory.Memory,
+    labels: dict[ids.SubjectId, str],
+) -> str:
+    """One line for people: the keys, or where there are none what the subjects waited for."""
     keys = ", ".join(dict.fromkeys(entry.key for entry in entries))
-    return f"{flown.current.reason}: {keys}" if keys else flown.current.reason
+    told = keys or "; ".join(_waiting(now_known, labels))
+    return f"{flown.current.reason}: {told}" if told else flown.current.reason
+
+
+def _waiting(now_known: memory.Memory, labels: dict[ids.SubjectId, str]) -> Iterator[str]:
+    for name, of in now_known.current.reading.items():
+        if isinstance(of, observations.ProbeResult) and of.waiting:
+            yield f"{labels.get(name, name)} waits: {of.waiting}"
 
 
 def _evidence(now_known: memory.Memory, flown: states.InFlight) -> str:

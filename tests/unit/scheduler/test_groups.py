@@ -361,3 +361,14 @@ def test_chunks_are_in_a_stable_order_with_what_comes_first_in_front() -> None:
 
 def test_a_credential_is_named_by_its_secret() -> None:
     assert gauges.watch(token="github").credential == wakes.SecretKey("github", "token")
+
+
+async def test_what_a_provider_says_of_an_allowance_is_told_by_account_and_resource() -> None:
+    office = Office()
+    quota = {"resource": "core", "limit": 5000, "remaining": 4000, "resets_at": clock.START + 900}
+    office.provider.quota = quota
+    async with office.open():
+        await office.enrol(gauges.watch("a"))
+    (told,) = office.records(ports.RateLimit)
+    assert (told.host, told.limit, told.remaining, told.resets_at) == (gauges.HOST, 5000, 4000, clock.START + 900)
+    assert told.credential.endswith("/core")

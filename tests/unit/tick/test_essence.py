@@ -65,6 +65,7 @@ NOTHING: list[tuple[str, dict[str, Any]]] = [
     ("how many ticks were quiet, and since when", state(floor=3, floor_since=LATER)),
     ("how much is pending", read(pending=1)),
     ("activity", read(activity="y")),
+    ("what a subject waits for", read(waiting="the moon")),
     ("the text of a trouble", {"trouble": checkpoint.DeliveryTrouble(wakes.QueuedReason.BUSY, "since 4 minutes")}),
     (
         "the text of a verdict",

@@ -76,6 +76,14 @@ async def test_the_notice_of_a_stop_has_no_entries_and_the_evidence_of_every_sub
     assert "gauge/b" in told.evidence
 
 
+async def test_a_message_without_entries_says_what_the_subjects_wait_for() -> None:
+    desk = Desk(gauges.watch("a", "b", limits=limits.Limits(budgets=limits.Budgets(lifetime=60.0))))
+    both = {A: api.Snapshot({"waiting": "nobody has computed it"}), B: api.Snapshot({})}
+    await desk.read(0, both)
+    await desk.read(1, both)
+    assert desk.sidecar.last.message.brief == "lifetime: gauge/a waits: nobody has computed it"
+
+
 async def test_an_end_is_told_with_its_outcome_and_its_brief_although_nobody_reads_its_subject_any_more() -> None:
     desk = Desk()
     await desk.tick(0, "lost")

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from vigil import ports
-from vigil.adapters.http import bound, client, credentials, urls
-from vigil.kind import transport
+from vigil.adapters import clock
+from vigil.adapters.http import bound, client, credentials, exchanged, urls
+from vigil.kind import api, transport
 from vigil.model import failures
 
 ANONYMOUS: Final = "anonymous"
@@ -45,7 +46,13 @@ class Token:
     @property
     def digest(self) -> str:
         """The name of the account: equal for equal tokens wherever they lie, and nothing of the token."""
-        return hashlib.sha256(f"vigil account\n{self.header}".encode()).hexdigest()[:16]
+        named = self.header or self.value.strip()
+        return hashlib.sha256(f"vigil account\n{named}".encode()).hexdigest()[:16]
+
+    @property
+    def secret(self) -> tuple[str, frozenset[str]]:
+        """The value with the hosts that may see it."""
+        return self.value, self.allowed_hosts
 
 
 Reread: TypeAlias = Callable[[], Awaitable[Token | failures.Failure]]
@@ -55,39 +62,60 @@ Reread: TypeAlias = Callable[[], Awaitable[Token | failures.Failure]]
 class Accounts:
     """Binds hosts and tokens: the same two give the same transport, so that what is kept with it is kept."""
 
-    def __init__(self, guarded: client.GuardedClient, kept: int = KEPT) -> None:
+    def __init__(self, guarded: client.GuardedClient, kept: int = KEPT, system: ports.Clock | None = None) -> None:
         self._client = guarded
         self._kept = kept
-        self._bound: collections.OrderedDict[tuple[str, str, str], tuple[ports.Bound, _Account | None]] = (
+        self._clock = system or clock.SystemClock()
+        self._bound: collections.OrderedDict[tuple[str, str, str], tuple[ports.Bound, _Kept | None]] = (
             collections.OrderedDict()
         )
 
     def anonymous(self, host: str) -> ports.Bound | failures.Failure:
         """Bind to a host without a credential; the Failure is `config`."""
-        return self._get((host, "", ANONYMOUS), None)
+        return self._get((host, "", ANONYMOUS), lambda _: None)
 
-    def bind(self, host: str, token: Token, reread: Reread, default_host: str) -> ports.Bound | failures.Failure:
-        """Bind to a host that the token allows or that is the kind's `default_host`; the Failure is `config`."""
-        if token.header is None:
+    def bind(self, host: str, token: Token, reread: Reread, kind: api.Kind) -> ports.Bound | failures.Failure:
+        """Bind to a host that the token allows or that is the kind's own; the Failure is `config`."""
+        signs_in = kind.sign_in is not None and kind.sign_in.recognises(token.value)
+        if token.header is None and not signs_in:
             sentence = f"{token.place} holds no token: it must be one line of printable ASCII without spaces"
             return failures.Failure(failures.Category.CONFIG, sentence)
-        refused = _refusal(host, token, default_host)
+        refused = _refusal(host, token, kind.default_host)
         if refused is not None:
             return refused
-        return self._get((host, default_host, token.digest), (token, reread))
+        sign_in = kind.sign_in if signs_in else None
 
-    def _get(self, key: tuple[str, str, str], read: tuple[Token, Reread] | None) -> ports.Bound | failures.Failure:
+        def kept(known: "_Kept | None") -> "_Kept":
+            if known is not None:
+                known.was_read(token, reread)
+                return known
+            if sign_in is None:
+                return _Account(token.digest, token, reread)
+            return _SignedIn(
+                token,
+                reread,
+                sign_in=sign_in,
+                host=host,
+                through=bound.BoundTransport(self._client, host),
+                system=self._clock,
+            )
+
+        return self._get((host, kind.default_host, token.digest), kept)
+
+    def _get(
+        self, key: tuple[str, str, str], kept: "Callable[[_Kept | None], _Kept | None]"
+    ) -> ports.Bound | failures.Failure:
         host, default_host, name = key
         found = self._bound.pop(key, None)
         if found is None:
-            account = None if read is None else _Account(name, *read)
             try:
+                account = kept(None)
                 through = bound.BoundTransport(self._client, host, account, default_host)
             except transport.ReadError as error:
                 return error.failure
             found = ports.Bound(name, through), account
-        elif found[1] is not None and read is not None:
-            found[1].was_read(*read)
+        else:
+            kept(found[1])
         self._bound[key] = found
         while len(self._bound) > self._kept:
             self._bound.popitem(last=False)
@@ -121,6 +149,39 @@ class _Account:
             raise transport.ReadError(found)
         self._token = found
         return _granted(found)
+
+
+class _SignedIn(exchanged.Exchanged):
+    """The same for a secret that is exchanged."""
+
+    def __init__(
+        self,
+        token: Token,
+        reread: Reread,
+        *,
+        sign_in: api.SignIn,
+        host: str,
+        through: transport.Transport,
+        system: ports.Clock,
+    ) -> None:
+        super().__init__(
+            token.digest, token.secret, _reading(reread), sign_in=sign_in, host=host, through=through, clock=system
+        )
+
+    def was_read(self, token: Token, reread: Reread) -> None:
+        """Another read of it, maybe in another place."""
+        self.learned(token.secret, _reading(reread))
+
+
+def _reading(reread: Reread) -> exchanged.Read:
+    async def read() -> tuple[str, frozenset[str]] | failures.Failure:
+        found = await reread()
+        return found if isinstance(found, failures.Failure) else found.secret
+
+    return read
+
+
+_Kept: TypeAlias = _Account | _SignedIn
 
 
 def _granted(token: Token) -> credentials.Authorization:

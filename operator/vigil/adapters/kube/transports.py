@@ -28,12 +28,12 @@ class ClusterTransports:
             case kind_api.Access.HTTP:
                 if credential is None:
                     return self._accounts.anonymous(host)
-                return await self._with_secret(host, namespace, credential, kind.default_host)
+                return await self._with_secret(host, namespace, credential, kind)
             case _:
                 assert_never(kind.access)
 
     async def _with_secret(
-        self, host: str, namespace: str, credential: wakes.SecretKey, default_host: str
+        self, host: str, namespace: str, credential: wakes.SecretKey, kind: kind_api.Kind
     ) -> ports.Bound | failures.Failure:
         async def reread() -> accounts.Token | failures.Failure:
             return await self._secrets.token(namespace, credential, fresh=True)
@@ -41,4 +41,4 @@ class ClusterTransports:
         token = await self._secrets.token(namespace, credential)
         if isinstance(token, failures.Failure):
             return token
-        return self._accounts.bind(host, token, reread, default_host)
+        return self._accounts.bind(host, token, reread, kind)
