@@ -8,7 +8,7 @@ UV_VERSION := 0.13.9
 CACHE := $(or $(VIGIL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/vigil)
 UV := $(CACHE)/uv-$(UV_VERSION)/bin/uv
 RUN := $(UV) run --frozen --no-sync
-SOURCES := operator/vigil kinds/vigil_kinds demo tests
+SOURCES := operator/vigil kinds/vigil_kinds kinds/vigil_providers demo tests
 export UV_LINK_MODE ?= copy
 # Commands start several times faster, also where the environment keeps Python from caching what it compiled.
 export UV_COMPILE_BYTECODE ?= 1

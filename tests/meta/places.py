@@ -7,6 +7,9 @@ from typing import Any
 ROOT = pathlib.Path(__file__).parents[2]
 VIGIL = ROOT / "operator" / "vigil"
 KINDS = ROOT / "kinds" / "vigil_kinds"
+PROVIDERS = ROOT / "kinds" / "vigil_providers"
+SHIPPED = (VIGIL, KINDS, PROVIDERS)
+"""What is in the wheel."""
 
 
 def project() -> dict[str, Any]:

@@ -21,7 +21,8 @@ def tree(tmp_path: pathlib.Path) -> pathlib.Path:
     """A copy of the sources with the contracts."""
     ignored = shutil.ignore_patterns("__pycache__", "fixtures")
     shutil.copytree(places.VIGIL, tmp_path / "operator" / "vigil", ignore=ignored)
-    shutil.copytree(places.KINDS, tmp_path / "kinds" / "vigil_kinds", ignore=ignored)
+    for folder in (places.KINDS, places.PROVIDERS):
+        shutil.copytree(folder, tmp_path / "kinds" / folder.name, ignore=ignored)
     shutil.copy(places.ROOT / ".importlinter", tmp_path)
     return tmp_path
 
@@ -65,6 +66,16 @@ def _a_kind_that_sees_another(tree: pathlib.Path) -> str:
     return "vigil_kinds.http_json.sideward"
 
 
+def _a_provider_that_knows_a_kind(tree: pathlib.Path) -> str:
+    (tree / "kinds" / "vigil_providers" / "github" / "upward.py").write_text("import vigil_kinds.http_json\n")
+    return "vigil_providers.github.upward"
+
+
+def _a_provider_that_sees_more_than_a_kind_may(tree: pathlib.Path) -> str:
+    (tree / "kinds" / "vigil_providers" / "github" / "upward.py").write_text("from vigil.adapters import clock\n")
+    return "vigil_providers.github.upward"
+
+
 def _kopf_beside_the_handlers(tree: pathlib.Path) -> str:
     (tree / "operator" / "vigil" / "adapters" / "more.py").write_text("import kopf\n")
     return "vigil.adapters.more"
@@ -77,6 +88,8 @@ def _kopf_beside_the_handlers(tree: pathlib.Path) -> str:
         _an_import_that_points_up,
         _a_kind_that_sees_more_than_its_contract,
         _a_kind_that_sees_another,
+        _a_provider_that_knows_a_kind,
+        _a_provider_that_sees_more_than_a_kind_may,
         _kopf_beside_the_handlers,
     ],
 )
@@ -149,7 +162,7 @@ def _clock_reads(source: str) -> Iterator[int]:
 def test_the_clock_is_read_in_one_file() -> None:
     reading = {
         path.relative_to(places.ROOT).as_posix()
-        for path in places.sources(places.VIGIL, places.KINDS)
+        for path in places.sources(*places.SHIPPED)
         if any(_clock_reads(path.read_text()))
     }
     assert reading == {"operator/vigil/adapters/clock.py"}
@@ -169,7 +182,7 @@ def test_a_read_of_the_clock_is_found(source: str) -> None:
 def test_every_module_says_what_it_is() -> None:
     silent = [
         path.relative_to(places.ROOT).as_posix()
-        for path in places.sources(places.VIGIL, places.KINDS)
+        for path in places.sources(*places.SHIPPED)
         if path.read_text().strip() and not ast.get_docstring(ast.parse(path.read_text()))
     ]
     assert silent == []
@@ -181,7 +194,7 @@ TOO_LONG = 400
 def test_no_module_is_longer_than_its_cap() -> None:
     lengths = {
         path.relative_to(places.ROOT).as_posix(): len(path.read_text().splitlines())
-        for path in places.sources(places.VIGIL, places.KINDS)
+        for path in places.sources(*places.SHIPPED)
     }
     assert {name: length for name, length in lengths.items() if length > TOO_LONG} == {}
 
@@ -189,7 +202,7 @@ def test_no_module_is_longer_than_its_cap() -> None:
 def test_no_function_is_longer_than_its_cap() -> None:
     long = [
         f"{path.relative_to(places.ROOT)}:{node.lineno} {node.name}"
-        for path in places.sources(places.VIGIL, places.KINDS)
+        for path in places.sources(*places.SHIPPED)
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _statements(node) > 40
     ]

@@ -131,7 +131,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_the_wheel_holds_every_module_and_no_test(wheel: list[str]) -> None:
     modules = {name for name in wheel if name.endswith(".py")}
     wanted = {path.relative_to(places.VIGIL.parent).as_posix() for path in places.sources(places.VIGIL)}
-    wanted |= {path.relative_to(places.KINDS.parent).as_posix() for path in places.sources(places.KINDS)}
+    kinds = places.sources(places.KINDS, places.PROVIDERS)
+    wanted |= {path.relative_to(places.KINDS.parent).as_posix() for path in kinds}
     assert modules == wanted
     assert not [name for name in wheel if re.search(r"(^|/)(tests?/|test_|conftest)", name)]
 
@@ -142,5 +143,6 @@ def test_the_wheel_holds_what_kinds_and_types_need_beside_modules(wheel: list[st
     assert {name.partition("/")[0] for name in wheel} == {
         "vigil",
         "vigil_kinds",
+        "vigil_providers",
         next(name for name in wheel if name.endswith("/METADATA")).partition("/")[0],
     }

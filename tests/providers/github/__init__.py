@@ -1,0 +1,1 @@
+"""Tests of how GitHub is reached."""
