@@ -28,7 +28,7 @@ def test_one_kind_is_shown_with_all_that_can_be_heard_of_it(shell: commands.Shel
     for objective, of in kind.objectives.items():
         assert f"  {objective} ({'finite' if of.finite else 'standing'}): {of.summary}\n" in ran.out
     for key in kind.keys:
-        (row,) = [line for line in ran.out.splitlines() if line.split() and line.split()[0] == key.pattern.split()[0]]
+        (row,) = [line for line in ran.out.splitlines() if line.startswith(f"{key.pattern} ")]
         assert key.meaning in row
 
 

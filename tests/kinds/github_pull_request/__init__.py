@@ -1,0 +1,1 @@
+"""The kind `github_pull_request`, read from a GitHub that executes its queries against GitHub's own schema."""
