@@ -181,6 +181,14 @@ class BlindChanged:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class PacedChanged:
+    """One Watch began to be read more seldom for its credential's allowance to last, or has its own cadence again."""
+
+    kind: str
+    paced: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class OutageChanged:
     """A whole group of several Watches fails, fails otherwise, or answers again or is gone (`new` is None)."""
 
@@ -229,6 +237,7 @@ Record: TypeAlias = (
     | QueueChanged
     | PhaseChanged
     | BlindChanged
+    | PacedChanged
     | OutageChanged
     | RateLimit
     | TimerLost

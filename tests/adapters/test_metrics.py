@@ -162,6 +162,14 @@ def test_an_ended_wake_counts_its_outcome_and_its_tokens(scrape: Scrape) -> None
     assert scrape.value("vigil_wake_tokens_total") == 1200
 
 
+def test_watches_that_are_read_more_seldom_come_and_go(scrape: Scrape) -> None:
+    assert scrape.value("vigil_paced_watches", kind=KIND) == 0
+    scrape.metrics.emit(ports.PacedChanged(KIND, paced=True))
+    assert scrape.value("vigil_paced_watches", kind=KIND) == 1
+    scrape.metrics.emit(ports.PacedChanged(KIND, paced=False))
+    assert scrape.value("vigil_paced_watches", kind=KIND) == 0
+
+
 def test_blind_watches_and_group_outages_come_and_go(scrape: Scrape) -> None:
     scrape.metrics.emit(ports.BlindChanged(KIND, blind=True))
     scrape.metrics.emit(ports.OutageChanged(KIND, None, failures.Category.TIMEOUT))

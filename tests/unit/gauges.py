@@ -121,7 +121,7 @@ class Provider:
     """transport.Transport over a provider in memory: it shows what the test set, and logs what it was asked for.
 
     `gate`, once set, holds every answer back until it is opened. `fails` is asked before each answer and may give the
-    failure of the whole request. `quota` is what each answer says of the allowance.
+    failure of the whole request. `quota` gives what an answer says of the allowance.
     """
 
     def __init__(self) -> None:
@@ -132,7 +132,7 @@ class Provider:
         self.gate: asyncio.Event | None = None
         self.fails: Callable[[list[str]], failures.Failure | Exception | None] = lambda names: None
         self.refuses_readers = False
-        self.quota: dict[str, Any] | None = None
+        self.quota: Callable[[list[str]], dict[str, Any]] | None = None
 
     def show(self, name: str, *shows: str, **more: Any) -> None:
         """What a gauge shows from now on."""
@@ -155,7 +155,7 @@ class Provider:
         self.most_open = max(self.open, self.most_open)
         try:
             answer = {name: self.shows[name] for name in names if name in self.shows}
-            answer |= {"quota": self.quota} if self.quota else {}
+            answer |= {"quota": self.quota(names)} if self.quota else {}
             await asyncio.sleep(0)
             if self.gate is not None:
                 await self.gate.wait()

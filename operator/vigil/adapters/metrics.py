@@ -52,6 +52,11 @@ class Metrics:
         self._undelivered = make.gauge("vigil_undelivered_wakes", "Wakes that are held up now.", "reason")
         self._watches = make.gauge("vigil_watches", "Watches that are there now.", "kind", "phase")
         self._blind = make.gauge("vigil_blind_watches", "Watches that are blind now.", "kind")
+        self._paced = make.gauge(
+            "vigil_paced_watches",
+            "Watches that are read more seldom now, for their credential's allowance to last.",
+            "kind",
+        )
         self._outages = make.gauge(
             "vigil_group_outages", "Groups of several Watches that fail as a whole now.", "kind", "category"
         )
@@ -66,7 +71,7 @@ class Metrics:
 
     def _initialise(self, kinds: Collection[str]) -> None:
         for kind in kinds:
-            for metric in (self._ticks, self._subjects, self._seconds, self._last_probe, self._blind):
+            for metric in (self._ticks, self._subjects, self._seconds, self._last_probe, self._blind, self._paced):
                 metric.labels(kind)
             for result in RESULTS:
                 self._probes.labels(kind, result)
@@ -100,8 +105,8 @@ class Metrics:
                 _move(self._undelivered, (), record.old, record.new)
             case ports.PhaseChanged():
                 _move(self._watches, (self._kind(record.kind),), _phase(record.old), _phase(record.new))
-            case ports.BlindChanged():
-                self._blind.labels(self._kind(record.kind)).inc(1 if record.blind else -1)
+            case ports.BlindChanged() | ports.PacedChanged():
+                self._changed(record)
             case ports.OutageChanged():
                 _move(self._outages, (self._kind(record.kind),), record.old, record.new)
             case ports.RateLimit():
@@ -115,6 +120,13 @@ class Metrics:
                 self._leader.set(1 if record.leading else 0)
             case _:
                 assert_never(record)
+
+    def _changed(self, record: ports.BlindChanged | ports.PacedChanged) -> None:
+        if isinstance(record, ports.BlindChanged):
+            gauge, on = self._blind, record.blind
+        else:
+            gauge, on = self._paced, record.paced
+        gauge.labels(self._kind(record.kind)).inc(1 if on else -1)
 
     def _probe_done(self, record: ports.ProbeDone) -> None:
         kind = self._kind(record.kind)

@@ -190,6 +190,10 @@ def _observed(left: checkpoint.Checkpoint, subjects: list[shape.SubjectStatus], 
         return Said(_FALSE, _reason_of(failing), _listed(failing, len(live)))
     if any(isinstance(of, observations.ProbeResult) and not of.complete for of in left.reading.values()):
         return Said(_FALSE, "Incomplete", "a part of a subject could not be read, and what is missing proves nothing")
+    if left.paced is not None:
+        every = durations.render(max(60.0, 60.0 * round(left.paced / 60.0)))
+        sentence = f"read about every {every}, so that the allowance of its credential lasts until it is renewed"
+        return Said(_TRUE, "Paced", sentence, steady=True)
     return Said(_TRUE, "Read")
 
 

@@ -12,6 +12,8 @@ from vigil.tick import memory as memories
 
 RETRY_FIRST: Final[ids.Seconds] = 2.0
 _RETRY_LONGEST: Final[ids.Seconds] = 60.0
+STRETCHED: Final = 1.25
+"""A cadence that is longer by this factor than the Watch's own is one that has to be told."""
 _ALONG: Final = 4
 """A Watch that is due within this part of its interval is read along with its groups."""
 
@@ -23,6 +25,7 @@ class Announced:
     phase: str | None = None
     queued: wakes.QueuedReason | None = None
     blind: bool = False
+    paced: bool = False
 
 
 @dataclasses.dataclass(slots=True)
@@ -84,8 +87,11 @@ class Entry:
         if self.pending is not None:
             self.pending.cancel()
 
-    def next_due(self, now: ids.Instant) -> ids.Instant:
-        """When it is read again, if nothing is heard of it before."""
+    def next_due(self, now: ids.Instant, apart: ids.Seconds) -> ids.Instant:
+        """When it is read again, if nothing is heard of it before: `apart` from now or later, for its allowance."""
+        return max(self._own_due(now), now + apart)
+
+    def _own_due(self, now: ids.Instant) -> ids.Instant:
         if self.memory.current.blocked is not None:
             return now + max(self.watch.cadence.interval, due.SLOW)
         if not self.memory.probed:
@@ -120,6 +126,7 @@ class Entry:
             phase=None if self.gone else phase.phase_of(current).value,
             queued=None if self.gone or current.trouble is None else current.trouble.reason,
             blind=not self.gone and _blind(self.memory),
+            paced=not self.gone and current.paced is not None,
         )
         if told.phase != now.phase:
             signals.emit(ports.PhaseChanged(kind, told.phase, now.phase))
@@ -127,6 +134,8 @@ class Entry:
             signals.emit(ports.QueueChanged(told.queued, now.queued))
         if told.blind != now.blind:
             signals.emit(ports.BlindChanged(kind, now.blind))
+        if told.paced != now.paced:
+            signals.emit(ports.PacedChanged(kind, now.paced))
         self.announced = now
 
 

@@ -10,7 +10,7 @@ from vigil import ports
 from vigil.kind import api as kind_api
 from vigil.kind import transport
 from vigil.model import failures, ids
-from vigil.scheduler import groups
+from vigil.scheduler import governor, groups
 
 Answers: TypeAlias = dict[ids.SubjectId, kind_api.Snapshot | failures.Failure]
 Wanted: TypeAlias = Mapping[ids.SubjectId, kind_api.Wanted]
@@ -47,6 +47,7 @@ class _Account:
     keys: set[groups.GroupKey] = dataclasses.field(default_factory=set[groups.GroupKey])
     held_until: ids.Instant = 0.0
     why: str = ""
+    pacer: governor.Governor = dataclasses.field(default_factory=governor.Governor)
 
 
 @dataclasses.dataclass(slots=True)
@@ -61,13 +62,17 @@ class _Group:
 class _Meter:
     """Says what a provider told of the allowance of one credential."""
 
-    def __init__(self, signals: ports.Signals, clock: ports.Clock, key: groups.GroupKey) -> None:
+    def __init__(
+        self, signals: ports.Signals, clock: ports.Clock, key: groups.GroupKey, governed: governor.Governor
+    ) -> None:
         self._signals = signals
         self._clock = clock
         self._key = key
+        self._governor = governed
 
     def report(self, quota: kind_api.Quota) -> None:
         """Take note of one answer."""
+        self._governor.report(quota)
         # The same account has an allowance of its own for each of a provider's resources.
         name = f"{self._key.account}/{quota.resource}"
         now = self._clock.now()
@@ -93,6 +98,12 @@ class Reads:
             if not account.keys:
                 del self._accounts[key.host, key.account]
 
+    def interval(self, keys: Iterable[groups.GroupKey]) -> ids.Seconds:
+        """How far apart reads in these groups have to be for the allowances of their accounts; 0 for no matter."""
+        now = self._clock.now()
+        accounts = (self._accounts.get((key.host, key.account)) for key in keys)
+        return max((one.pacer.interval(now) for one in accounts if one is not None), default=0.0)
+
     async def read(
         self, key: groups.GroupKey, kind: kind_api.Kind, bound: ports.Bound, wanted: Wanted, watches: int
     ) -> Answers:
@@ -108,7 +119,7 @@ class Reads:
             # A kind is a plug-in: whatever it raises is its own failure to read.
             return _all(wanted, _broken(error))
         async with account.turn:
-            meter = _Meter(self._signals, self._clock, key)
+            meter = _Meter(self._signals, self._clock, key, account.pacer)
             answers = await self._answers(kind, account, group, wanted, meter)
         return _shared(answers) if watches > 1 else answers
 
@@ -156,6 +167,7 @@ class Reads:
             return failures.Failure(failures.Category.THROTTLED, account.why, account.held_until - now)
         got = await self._read(group, chunk, now, meter)
         answers = _all(chunk, got) if isinstance(got, failures.Failure) else got
+        account.pacer.read(chunk, self._clock.now())
         if answers is got:
             group.chunk.succeeded()
         self._hold(account, answers)

@@ -266,7 +266,7 @@ class Scheduler:
             if ticked.memory is before:
                 return
             self._took(known, ticked)
-            known.due = min(known.due, known.next_due(self._clock.now()))
+            known.due = min(known.due, self._next_due(known))
         self._plan(known)
 
     async def _wait(self) -> None:
@@ -341,7 +341,7 @@ class Scheduler:
                     await self._tick_locked(known, answers, was_due)
         finally:
             if known.due <= was_due:
-                known.due = known.next_due(self._clock.now())
+                known.due = self._next_due(known)
             if known.asked:
                 known.due, known.asked = self._clock.now(), False
             if known.gone:
@@ -350,7 +350,8 @@ class Scheduler:
 
     async def _tick_locked(self, known: entry.Entry, answers: reads.Answers, was_due: ids.Instant) -> None:
         known.read_at_last()
-        now, before = self._clock.now(), known.memory
+        now = self._clock.now()
+        before = known.memory = known.memory.with_current(paced=self._paced(known))
         ticked = await self._ticker.tick(before, answers, now)
         if ticked.saved is ports.SaveResult.STALE:
             # The spec is a newer one: this result is dropped, and decided again once the newer one is enrolled.
@@ -361,9 +362,19 @@ class Scheduler:
         if essence.essence(before.current) != essence.essence(after.current):
             known.changed_at = now
         known.rechecks = known.rechecks + 1 if entry.computing(after) else 0
-        known.due = known.next_due(self._clock.now())
+        known.due = self._next_due(known)
         verdict = after.current.verdict or verdicts.Quiet(verdicts.QuietReason.NOTHING_OPEN)
         self._signals.emit(ports.TickDone(known.watch.kind.name, verdict, max(now - was_due, 0.0)))
+
+    def _next_due(self, known: entry.Entry) -> ids.Instant:
+        return known.next_due(self._clock.now(), self._reads.interval(known.keys))
+
+    def _paced(self, known: entry.Entry) -> ids.Seconds | None:
+        """The cadence that its credential's allowance leaves to a Watch, as it was first told; None for its own."""
+        own, apart, told = known.watch.cadence.interval, self._reads.interval(known.keys), known.memory.current.paced
+        if apart <= own:
+            return None
+        return told or (apart if apart >= own * entry.STRETCHED else None)
 
     async def _settle(self, known: entry.Entry) -> None:
         try:

@@ -35,7 +35,8 @@ class Checkpoint:
     when each open entry was first shown, `anchors` the provider's own ids. `wakes` are the last few wakes, newest
     first. `quarantined` is the reason for which the stored document could not be used (`StateVersionUnknown`: nothing
     is decided; `StateUnreadable`: a fresh document was begun); `blocked` a reason outside the reading
-    (`StatusPruned`).
+    (`StatusPruned`). `paced` is the time between two reads where it is longer than the Watch's own, since the allowance
+    of its credential has to last.
     """
 
     watch: enrolment.Enrolment
@@ -51,4 +52,4 @@ class Checkpoint:
     quarantined: str = ""
     quarantined_document: str = ""
     blocked: failures.Failure | None = None
-    throttled_until: ids.Instant | None = None
+    paced: ids.Seconds | None = None

@@ -25,6 +25,7 @@ def essence(left: checkpoint.Checkpoint) -> Essence:
         left.trouble.reason if left.trouble is not None else None,
         left.quarantined,
         left.blocked.category if left.blocked is not None else None,
+        left.paced is not None,
     )
 
 

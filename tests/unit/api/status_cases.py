@@ -232,6 +232,7 @@ def cases() -> list[Case]:
             left(state=state(started=None, last_tick=None), verdict=None, reading={}),
         ),
         Case("watching", "A Watch that is read is ready, with nothing open.", left()),
+        Case("paced", "A Watch that is read more seldom for its allowance says so.", left(paced=810.0)),
         Case("several-subjects", "Each entry says what became of it.", _every_standing()),
         _unreadable(),
         Case(

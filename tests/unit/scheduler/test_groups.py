@@ -366,7 +366,7 @@ def test_a_credential_is_named_by_its_secret() -> None:
 async def test_what_a_provider_says_of_an_allowance_is_told_by_account_and_resource() -> None:
     office = Office()
     quota = {"resource": "core", "limit": 5000, "remaining": 4000, "resets_at": clock.START + 900}
-    office.provider.quota = quota
+    office.provider.quota = lambda names: quota
     async with office.open():
         await office.enrol(gauges.watch("a"))
     (told,) = office.records(ports.RateLimit)

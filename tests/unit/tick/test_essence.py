@@ -91,6 +91,7 @@ SOMETHING: list[tuple[str, dict[str, Any]]] = [
     ("that a subject is blind", subject(blind=START)),
     ("a fact about churn", state(churn=states.Churn(stream="ci"))),
     ("a reset", state(reset="1")),
+    ("a cadence that is stretched", {"paced": 600.0}),
     ("an entry", read(observations=())),
     ("a revision", read(revision="r2")),
     ("an incomplete read", read(complete=False)),
