@@ -48,6 +48,10 @@ bench: setup ## Measure the engine, and write docs/benchmarks.md
 	@$(RUN) pytest -q tests/bench -m bench --benchmark-disable-gc --benchmark-json=$(CACHE)/bench.json
 	@$(RUN) python -m tests.bench.report $(CACHE)/bench.json docs/benchmarks.md
 
+.PHONY: bench-fleet
+bench-fleet: setup ## Watch a thousand pull requests under one credential for two virtual hours (about 5 minutes)
+	@$(RUN) python -m tests.bench.fleet
+
 .PHONY: check
 check: lint types verify coverage test ## Do everything that CI does
 
