@@ -4,6 +4,7 @@ gidgethub's own adapter for aiohttp would open connections that no guard has che
 the credential; here it writes the requests and reads the answers, and the transport sends them.
 """
 
+import asyncio
 import collections
 import dataclasses
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
@@ -119,8 +120,8 @@ class Client(gidgethub_abc.GitHubAPI):
         self._headers: Mapping[str, str] = {}
 
     async def sleep(self, seconds: float) -> None:
-        """Nothing here waits: a throttle is a failure of the read, and the scheduler comes back."""
-        raise NotImplementedError
+        """Wait; no request here does, since a throttle is a failure of the read and the scheduler comes back."""
+        await asyncio.sleep(seconds)
 
     async def query(self, text: str, variables: Mapping[str, Any]) -> Answer:
         """Ask GraphQL.

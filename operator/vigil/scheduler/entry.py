@@ -7,7 +7,7 @@ from typing import Final
 from vigil import ports
 from vigil.model import failures, ids, observations, states, wakes
 from vigil.scheduler import due, groups
-from vigil.tick import enrolment, phase, tick
+from vigil.tick import enrolment, essence, phase, tick
 from vigil.tick import memory as memories
 
 RETRY_FIRST: Final[ids.Seconds] = 2.0
@@ -91,6 +91,19 @@ class Entry:
         """When it is read again, if nothing is heard of it before: `apart` from now or later, for its allowance."""
         return max(self._own_due(now), now + apart)
 
+    def ticked(self, before: memories.Memory, now: ids.Instant) -> None:
+        """Take note of whether a tick changed anything, and of whether its provider is still computing."""
+        if essence.essence(before.current) != essence.essence(self.memory.current):
+            self.changed_at = now
+        self.rechecks = self.rechecks + 1 if _computing(self.memory) else 0
+
+    def paced(self, apart: ids.Seconds) -> memories.Memory:
+        """Its memory with the cadence that its allowance leaves to it, as it was first told; None for its own."""
+        own, told = self.watch.cadence.interval, self.memory.current.paced
+        if apart <= own:
+            return self.memory.with_current(paced=None)
+        return self.memory.with_current(paced=told or (apart if apart >= own * STRETCHED else None))
+
     def _own_due(self, now: ids.Instant) -> ids.Instant:
         if self.memory.current.blocked is not None:
             return now + max(self.watch.cadence.interval, due.SLOW)
@@ -148,7 +161,7 @@ def _row(state: states.State, name: ids.SubjectId) -> int:
     return state.subject(name).errors
 
 
-def computing(known: memories.Memory) -> bool:
+def _computing(known: memories.Memory) -> bool:
     """Whether a provider asked for an early look again."""
     return any(
         of.recheck_after is not None

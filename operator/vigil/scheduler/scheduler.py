@@ -10,7 +10,7 @@ from typing import Any, Final
 from vigil import ports
 from vigil.model import failures, ids, verdicts, wakes
 from vigil.scheduler import agenda, entry, feed, groups, lookout, places, plans, reads, withdrawals
-from vigil.tick import checkpoint, enrolment, essence, memory, tick
+from vigil.tick import checkpoint, enrolment, memory, tick
 
 _LOG = logging.getLogger(__name__)
 
@@ -351,30 +351,20 @@ class Scheduler:
     async def _tick_locked(self, known: entry.Entry, answers: reads.Answers, was_due: ids.Instant) -> None:
         known.read_at_last()
         now = self._clock.now()
-        before = known.memory = known.memory.with_current(paced=self._paced(known))
+        before = known.memory = known.paced(self._reads.interval(known.keys))
         ticked = await self._ticker.tick(before, answers, now)
         if ticked.saved is ports.SaveResult.STALE:
             # The spec is a newer one: this result is dropped, and decided again once the newer one is enrolled.
             known.due = now + entry.RETRY_FIRST
             return
         self._took(known, ticked)
-        after = known.memory
-        if essence.essence(before.current) != essence.essence(after.current):
-            known.changed_at = now
-        known.rechecks = known.rechecks + 1 if entry.computing(after) else 0
+        known.ticked(before, now)
         known.due = self._next_due(known)
-        verdict = after.current.verdict or verdicts.Quiet(verdicts.QuietReason.NOTHING_OPEN)
+        verdict = known.memory.current.verdict or verdicts.Quiet(verdicts.QuietReason.NOTHING_OPEN)
         self._signals.emit(ports.TickDone(known.watch.kind.name, verdict, max(now - was_due, 0.0)))
 
     def _next_due(self, known: entry.Entry) -> ids.Instant:
         return known.next_due(self._clock.now(), self._reads.interval(known.keys))
-
-    def _paced(self, known: entry.Entry) -> ids.Seconds | None:
-        """The cadence that its credential's allowance leaves to a Watch, as it was first told; None for its own."""
-        own, apart, told = known.watch.cadence.interval, self._reads.interval(known.keys), known.memory.current.paced
-        if apart <= own:
-            return None
-        return told or (apart if apart >= own * entry.STRETCHED else None)
 
     async def _settle(self, known: entry.Entry) -> None:
         try:
