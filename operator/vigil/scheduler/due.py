@@ -15,14 +15,18 @@ MAX_RECHECKS: Final = 3
 _MAX_BACKOFF_DOUBLINGS: Final = 3
 
 
-def next_due(known: memory.Memory, now: ids.Instant, changed_at: ids.Instant, rechecks: int) -> ids.Instant:
+def next_due(
+    known: memory.Memory, now: ids.Instant, changed_at: ids.Instant, rechecks: int, apart: ids.Seconds = 0.0
+) -> ids.Instant:
     """The next time at which this Watch is read; `now` is the end of the last read.
 
-    `changed_at` is when anything of it last changed, `rechecks` how often in a row its provider was still computing.
+    `changed_at` is when anything of it last changed, `rechecks` how often in a row its provider was still computing,
+    `apart` how far apart two reads have to be for the allowance of its credential.
     """
     failed = [of for of in known.current.reading.values() if isinstance(of, failures.Failure)]
     earliest = min([now + _pace(known, failed, now, changed_at), *_moments(known, now, rechecks)])
-    return max(min(max(earliest, _held_until(known, now)), _end(known, now)), now + SOONEST)
+    allowed = max(earliest, _held_until(known, now), now + apart)
+    return max(min(allowed, _end(known, now)), now + SOONEST)
 
 
 def _held_until(known: memory.Memory, now: ids.Instant) -> ids.Instant:

@@ -87,10 +87,6 @@ class Entry:
         if self.pending is not None:
             self.pending.cancel()
 
-    def next_due(self, now: ids.Instant, apart: ids.Seconds) -> ids.Instant:
-        """When it is read again, if nothing is heard of it before: `apart` from now or later, for its allowance."""
-        return max(self._own_due(now), now + apart)
-
     def ticked(self, before: memories.Memory, now: ids.Instant) -> None:
         """Take note of whether a tick changed anything, and of whether its provider is still computing."""
         if essence.essence(before.current) != essence.essence(self.memory.current):
@@ -104,12 +100,13 @@ class Entry:
             return self.memory.with_current(paced=None)
         return self.memory.with_current(paced=told or (apart if apart >= own * STRETCHED else None))
 
-    def _own_due(self, now: ids.Instant) -> ids.Instant:
+    def next_due(self, now: ids.Instant, apart: ids.Seconds) -> ids.Instant:
+        """When it is read again, if nothing is heard of it before; `apart` is how far apart two reads have to be."""
         if self.memory.current.blocked is not None:
             return now + max(self.watch.cadence.interval, due.SLOW)
         if not self.memory.probed:
             return now + self.watch.cadence.interval
-        return due.next_due(self.memory, now, self.changed_at, self.rechecks)
+        return due.next_due(self.memory, now, self.changed_at, self.rechecks, apart)
 
     def take(self, ticked: tick.Ticked, now: ids.Instant) -> None:
         """Take over what a tick left, and see to it that what was not stored or delivered is tried again."""

@@ -9,7 +9,7 @@ from tests.unit import clock, gauges
 from tests.unit.scheduler.office import Office
 from vigil import ports
 from vigil.kind import api
-from vigil.model import ids
+from vigil.model import ids, limits
 from vigil.scheduler import governor
 from vigil.tick import memory
 
@@ -146,6 +146,21 @@ async def test_a_stretched_cadence_is_told_once_and_its_end_too() -> None:
         assert office.known().current.paced is None
     assert [one.paced for one in office.records(ports.PacedChanged)] == [True, False]
     assert len(office.store.saved) == 2
+
+
+async def test_the_last_read_at_the_end_of_a_lifetime_does_not_wait_for_a_stretched_cadence() -> None:
+    office = Office()
+    office.provider.show("a")
+    said = {"resource": "core", "limit": 5000, "remaining": 501, "resets_at": clock.START + HOUR, "cost": 1}
+    office.provider.quota = lambda names: said
+    budgets = limits.Budgets(lifetime=1200.0)
+    async with office.open():
+        await office.enrol(gauges.watch("a", limits=limits.Limits(budgets=budgets)))
+        await office.clock.advance(1199)
+        assert len(office.asked()) == 1
+        await office.clock.advance(2)
+        assert len(office.asked()) == 1
+        assert office.known().state.ended == "lifetime"
 
 
 async def test_a_poke_does_not_wait_for_a_stretched_cadence() -> None:
