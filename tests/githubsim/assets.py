@@ -49,6 +49,11 @@ def _fetch(target: pathlib.Path) -> None:
             shutil.rmtree(folder)
 
 
+def rest_description() -> str:
+    """GitHub's description of its REST interface (OpenAPI 3.0)."""
+    return (modules() / "@octokit" / "openapi" / "generated" / "api.github.com.json").read_text(encoding="utf-8")
+
+
 def graphql_schema() -> str:
     """GitHub's public GraphQL schema."""
     return (modules() / "@octokit" / "graphql-schema" / "schema.graphql").read_text(encoding="utf-8")

@@ -63,6 +63,8 @@ class Scene:
     viewer: Mapping[str, Any]
     faults: Sequence[faults.Fault]
     rate: Mapping[str, Any]
+    base: str = ""
+    """Where GitHub answers, as it says it in URLs."""
     pulls: dict[str, dict[str, Thing]] = dataclasses.field(default_factory=dict[str, dict[str, Thing]])
     branches: dict[str, dict[str, list[Thing]]] = dataclasses.field(default_factory=dict[str, dict[str, list[Thing]]])
     """What was looked up in the world once."""

@@ -12,7 +12,7 @@ from typing import Any
 import graphql
 from aiohttp import test_utils, web
 
-from tests.githubsim import faults, graph, limits, times, worlds
+from tests.githubsim import faults, graph, limits, openapi, rest, times, worlds
 from vigil.kind import transport
 
 LIMIT = 5000
@@ -105,9 +105,9 @@ class GitHub:
     def handle(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """Answer one request; header names in lower case."""
         token = headers.get("authorization", "").partition(" ")[2]
-        path = path.removeprefix("/api")
+        path = path.removeprefix("/api/v3").removeprefix("/api")
         if path != GRAPHQL or method != "POST":
-            return self._record(_json(404, {"message": "Not Found"}), method, path, token)
+            return self._rest(method, path, headers, token)
         known = self.world.get("tokens")
         if not token or (known is not None and token not in known):
             said = "Bad credentials" if token else "This endpoint requires you to be authenticated."
@@ -117,6 +117,34 @@ class GitHub:
         if (refused := _refused(met, asked["query"])) is not None:
             return self._record(refused, method, path, token, asked)
         return self._graphql(asked, token, met)
+
+    def _rest(self, method: str, path: str, headers: Mapping[str, str], token: str) -> Reply:
+        met = faults.matching(self._faults, path.partition("?")[0], "")
+        refused = _refused(met, "")
+        known = self.world.get("tokens")
+        if refused is not None:
+            return self._record(refused, method, path, token)
+        if token and known is not None and token not in known and not path.startswith("/app/"):
+            return self._record(_json(401, {"message": "Bad credentials"}), method, path, token)
+        limit = int((self.world.get("limits") or {}).get("core", LIMIT))
+        spent = self._window(token, "core")
+        if spent.points >= limit:
+            reply = _json(403, {"message": "API rate limit exceeded"}, **self._rate(token, limit, "core"))
+            return self._record(reply, method, path, token)
+        scene = graph.Scene(self.world, self.clock.now(), {}, met, {}, self.url)
+        try:
+            found = rest.answer(scene, method, path, headers.get("authorization", ""))
+        except openapi.AnswerError as error:
+            return self._record(_json(500, {"message": f"not what GitHub describes: {error}"}), method, path, token)
+        content = json.dumps(found.body).encode()
+        etag = f'W/"{hashlib.sha256(token.encode() + content).hexdigest()}"'
+        unchanged = found.status == 200 and headers.get("if-none-match") == etag
+        spent.points += 0 if unchanged else 1
+        rate = self._rate(token, limit, "core")
+        if unchanged:
+            return self._record(Reply(304, {"etag": etag, **rate}, b""), method, path, token)
+        more = {**found.headers, **rate, **({"etag": etag} if found.status == 200 else {})}
+        return self._record(Reply(found.status, {"content-type": JSON, **more}, content), method, path, token)
 
     def _graphql(self, asked: Mapping[str, Any], token: str, met: list[faults.Fault]) -> Reply:
         document, wrong = _parsed(asked["query"])
@@ -168,21 +196,21 @@ class GitHub:
             answer["errors"] = [_error(one) for one in result.errors]
         return answer
 
-    def _window(self, token: str) -> _Spent:
-        now, digest = self.clock.now(), _digest(token)
+    def _window(self, token: str, resource: str = "graphql") -> _Spent:
+        now, digest = self.clock.now(), f"{_digest(token)} {resource}"
         spent = self._spent.setdefault(digest, _Spent(now))
         if now >= spent.since + HOUR:
             spent = self._spent[digest] = _Spent(now)
         return spent
 
-    def _rate(self, token: str, limit: int) -> dict[str, str]:
-        spent = self._window(token)
+    def _rate(self, token: str, limit: int, resource: str = "graphql") -> dict[str, str]:
+        spent = self._window(token, resource)
         return {
             "x-ratelimit-limit": str(limit),
             "x-ratelimit-remaining": str(limit - spent.points),
             "x-ratelimit-used": str(spent.points),
             "x-ratelimit-reset": str(int(spent.since + HOUR)),
-            "x-ratelimit-resource": "graphql",
+            "x-ratelimit-resource": resource,
         }
 
     def _record(
@@ -220,9 +248,8 @@ class DirectTransport:
         max_bytes: int = transport.DEFAULT_MAX_BYTES,
     ) -> transport.Response:
         """Hand one request in."""
-        sent = {
-            **{name.lower(): value for name, value in (headers or {}).items()},
-            "authorization": f"Bearer {self._token}",
+        sent = {"authorization": f"Bearer {self._token}"} | {
+            name.lower(): value for name, value in (headers or {}).items()
         }
         reply = self._github.handle(method, url, sent, body or b"")
         assert len(reply.body) <= max_bytes
@@ -236,7 +263,7 @@ async def serve(world: Mapping[str, Any], port: int = 0) -> AsyncIterator[GitHub
 
     async def answer(request: web.Request) -> web.Response:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        reply = github.handle(request.method, request.path, headers, await request.read())
+        reply = github.handle(request.method, request.path_qs, headers, await request.read())
         return web.Response(status=reply.status, headers=reply.headers, body=reply.body)
 
     app = web.Application(client_max_size=64 * 1024 * 1024)

@@ -10,8 +10,8 @@ import graphql
 from tests.githubsim import times
 from vigil.api import yamljson
 
-WORLD = frozenset({"now", "viewer", "repositories", "renamed", "tokens", "limits", "faults", "timeline"})
-REPOSITORY = frozenset({"refs", "pullRequests", "owner", "name", "nameWithOwner"})
+WORLD = frozenset({"now", "viewer", "repositories", "renamed", "tokens", "limits", "faults", "timeline", "app"})
+REPOSITORY = frozenset({"refs", "pullRequests", "workflowRuns", "owner", "name", "nameWithOwner"})
 PULL_REQUEST = frozenset({"checkSuites"})
 """Keys beside the schema's own: what a world says more shortly. README.md explains them."""
 
