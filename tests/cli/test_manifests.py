@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from tests.cli import commands
+from vigil.kind import registry
 
 URL = "https://api.example.com/state"
 
@@ -89,7 +90,7 @@ async def test_the_real_command_ends_in_the_same_words(shell: commands.Shell) ->
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
         "Error: w.yaml: the Watch team-a/api: spec.kind: there is no kind 'ticket'; "
-        "kinds are: http_json, kubernetes_rollout\n"
+        f"kinds are: {', '.join(registry.load())}\n"
     )
 
 

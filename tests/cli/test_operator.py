@@ -34,7 +34,7 @@ def kubeconfig(folder: pathlib.Path, server: str = "http://127.0.0.1:1") -> str:
             "VIGIL_PROBE_TIMEOUT: must be a duration such as 500ms, 30s or 1h30m",
         ),
         (TOKEN | {"VIGIL_ALLOWED_ADDRESSES": "10.0.0.1/8"}, "VIGIL_ALLOWED_ADDRESSES: must be ranges such as"),
-        (TOKEN | {"VIGIL_KINDS": "ticket"}, "the kind 'ticket' is enabled and not installed; installed are: http_json"),
+        (TOKEN | {"VIGIL_KINDS": "ticket"}, "the kind 'ticket' is enabled and not installed; installed are: github_"),
         (TOKEN | {"VIGIL_KUBECONFIG": "none"}, "there is no kubeconfig none"),
         (TOKEN, "there is no kubeconfig, and this is no pod with a ServiceAccount: "),
     ],
