@@ -77,7 +77,7 @@ def test_after_as_many_processes_as_are_allowed_the_rest_is_not_evaluated() -> N
 def test_many_expressions_that_are_each_fast_enough_are_bounded_together() -> None:
     pool = evaluator.Evaluator(evaluator.Limits(each=60, all=0.2, wall=60, processes=2))
     cheap = {f"cheap-{index}": "body.all(a, body.all(b, b >= 0) || true)" for index in range(100)}
-    answers = pool.evaluate(evaluator.State(list(range(600)), 200, 0.0), truths(**cheap))
+    answers = pool.evaluate(evaluator.State(list(range(250)), 200, 0.0), truths(**cheap))
     pool.close()
     unevaluated = [name for name, one in answers.items() if isinstance(one, evaluator.Problem)]
     assert answers["cheap-0"] is True
