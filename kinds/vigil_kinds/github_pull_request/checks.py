@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from vigil.kind import durations
 from vigil.model import ids, observations
 from vigil_kinds.github_pull_request import entries, raw, rows, subject, text
 
@@ -38,15 +39,9 @@ def assess(
     While the head conflicts with its base GitHub starts no runs for it, so that nothing is said to be missing.
     """
     rollup = pull.status_check_rollup
-    runs = rows.runs_of(suite for suite in _suites(pull))
+    runs = rows.runs_of(pull.suites)
     found = rows.standing_rows(rollup.contexts.all if rollup else (), runs)
     return _Judged(pull, options, now, found, runs_exist=bool(runs), conflicting=conflicting).whole()
-
-
-def _suites(pull: raw.PullRequest) -> Iterable[raw.Suite]:
-    for one in pull.commits.all if pull.commits else ():
-        if one.commit.check_suites is not None:
-            yield from one.commit.check_suites.all
 
 
 class _Judged:
@@ -68,7 +63,7 @@ class _Judged:
         self._runs_exist = runs_exist
         self._conflicting = conflicting
         self._by = defaultdict[rows.Standing, list[rows.Row]](list)
-        stuck_after = subject.seconds(options.stuck_after)
+        stuck_after = durations.seconds(options.stuck_after)
         self._stuck = list[rows.Row]()
         for row in found:
             stuck = row.standing is rows.Standing.RUNNING and self._since(row, now) >= stuck_after
@@ -130,7 +125,7 @@ class _Judged:
             )
 
     def _gates(self) -> Iterator[observations.Observation]:
-        hold = subject.seconds(self._options.approval_drain)
+        hold = durations.seconds(self._options.approval_drain)
         for workflow in sorted({row.workflow for row in self._by[rows.Standing.GATED]}):
             brief = "its run waits until a person approves it"
             yield entries.wake(text.key("approval-gate", workflow), brief, hold=hold)
@@ -167,6 +162,6 @@ def required_contexts(base: raw.BaseRef | None) -> frozenset[str]:
     listed = list[str | None]()
     for rule in (base.branch_protection_rule, base.ref_update_rule):
         listed += (rule.required_status_check_contexts or []) if rule else []
-    for of_ruleset in base.rules.all if base.rules else ():
+    for of_ruleset in raw.listed(base.rules):
         listed += [one.context for one in of_ruleset.parameters.required_status_checks] if of_ruleset.parameters else []
     return frozenset(one for one in listed if one)

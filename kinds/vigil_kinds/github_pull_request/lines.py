@@ -45,11 +45,11 @@ def assess(pull: raw.PullRequest) -> Lines:
 def parents(pull: raw.PullRequest) -> list[raw.Parent]:
     """The open pull requests of this repository whose branch is the base of this one."""
     listed = pull.base_ref.associated_pull_requests if pull.base_ref else None
-    return [one for one in (listed.all if listed else []) if not one.is_cross_repository]
+    return [one for one in raw.listed(listed) if not one.is_cross_repository]
 
 
 def _ejected(pull: raw.PullRequest) -> Iterator[observations.Observation]:
-    items = pull.timeline_items.all if pull.timeline_items else []
+    items = raw.listed(pull.timeline_items)
     if pull.is_in_merge_queue or not items or items[-1].typename != _REMOVED:
         return
     last = items[-1]

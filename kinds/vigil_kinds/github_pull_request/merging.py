@@ -164,13 +164,13 @@ def _strict(base: raw.BaseRef | None) -> bool:
     if base is None:
         return False
     classic = base.branch_protection_rule is not None and base.branch_protection_rule.requires_strict_status_checks
-    rules = base.rules.all if base.rules else []
-    return classic or any(one.parameters and one.parameters.strict_required_status_checks_policy for one in rules)
+    rules = [one.parameters for one in raw.listed(base.rules) if one.parameters]
+    return classic or any(one.strict_required_status_checks_policy for one in rules)
 
 
 def _unrequested_merge(pull: raw.PullRequest, self_logins: frozenset[str]) -> Iterator[observations.Observation]:
     """The head is a merge of the base that the watching identity has not made."""
-    head = next((one.commit for one in pull.commits.all), None) if pull.commits else None
+    head = next((one.commit for one in raw.listed(pull.commits)), None)
     if head is None or len(head.parents.all) != 2 or not _merges_base(head, pull):
         return
     by = [one.user.login for one in (head.author, head.committer) if one and one.user]

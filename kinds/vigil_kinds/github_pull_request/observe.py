@@ -181,7 +181,7 @@ def judge(read: payload.Payload, options: subject.PullRequestOptions, now: ids.I
 
 def _of_another_commit(pull: raw.PullRequest) -> bool:
     rollup = pull.status_check_rollup.commit if pull.status_check_rollup else None
-    last = [one.commit.oid for one in pull.commits.all] if pull.commits else []
+    last = [one.commit.oid for one in raw.listed(pull.commits)]
     return any(oid != pull.head_ref_oid for oid in (*last, *([rollup.oid] if rollup else [])))
 
 

@@ -95,8 +95,6 @@ def ended(pull: Node) -> Node:
 def is_green(pull: raw.PullRequest) -> bool:
     """Whether nothing of it can change that the first stage does not show: only then its second stage is left out."""
     rollup = pull.status_check_rollup
-    suites = [one.commit.check_suites for one in pull.commits.all] if pull.commits else []
-    runs = rows.runs_of(suite for suite_list in suites if suite_list for suite in suite_list.all)
     return (
         rollup is not None
         and rollup.state == "SUCCESS"
@@ -106,8 +104,8 @@ def is_green(pull: raw.PullRequest) -> bool:
         and pull.merge_state_status in merging.CLEAN
         and pull.review_decision in {None, "APPROVED"}
         and not (merging.base_trouble(pull) or merging.stale_test_merge(pull))
-        and all(run.status == rows.COMPLETED for run in runs.values())
-        and all(thread.is_resolved for thread in (pull.review_threads.all if pull.review_threads else []))
-        and not (pull.reactions.all if pull.reactions else [])
+        and all(run.status == rows.COMPLETED for run in rows.runs_of(pull.suites).values())
+        and all(thread.is_resolved for thread in raw.listed(pull.review_threads))
+        and not raw.listed(pull.reactions)
         and not lines.parents(pull)
     )

@@ -17,7 +17,7 @@ import pydantic
 from vigil.kind import api
 from vigil.model import failures
 from vigil_kinds.github_pull_request import merging, raw
-from vigil_providers.github import values
+from vigil_providers.github import errors, parts, values
 
 PARTS: Final = ("asked", "viewer", "repository", "pullRequest", "children", "since", "readAt", "missing")
 
@@ -47,20 +47,10 @@ class Since(raw.Raw):
     trouble: float | None = pydantic.Field(allow_inf_nan=False)
 
 
-class Missing(raw.Raw):
+class Missing(parts.Unread):
     """A part that could not be read."""
 
     part: str
-    category: str
-    message: str
-    retry_after: float | None = pydantic.Field(default=None, ge=0, allow_inf_nan=False)
-
-    @property
-    def failure(self) -> failures.Failure:
-        """Why."""
-        known = self.category in list(failures.Category)
-        category = failures.Category(self.category) if known else failures.Category.UNKNOWN
-        return failures.Failure(category, self.message, self.retry_after)
 
 
 class Payload(raw.Raw):
@@ -88,11 +78,11 @@ class Payload(raw.Raw):
 
 def of(snapshot: api.Snapshot) -> Payload:
     """The payload of a snapshot. Raises ReadError, `malformed`."""
-    parts = values.mapping(snapshot.payload) or {}
-    absent = [part for part in PARTS if part not in parts]
+    told = values.mapping(snapshot.payload) or {}
+    absent = [part for part in PARTS if part not in told]
     if absent:
-        raise raw.malformed(f"the snapshot has no part {absent[0]}")
-    payload = raw.parse(Payload, snapshot.payload, "the snapshot")
+        raise errors.malformed(f"the snapshot has no part {absent[0]}")
+    payload = parts.parse(Payload, snapshot.payload, "the snapshot")
     if payload.pull_request.state not in {"MERGED", "CLOSED"}:
         _whole(payload)
     return payload
@@ -101,14 +91,9 @@ def of(snapshot: api.Snapshot) -> Payload:
 def _whole(payload: Payload) -> None:
     for name, field in NEEDED.items():
         if getattr(payload.pull_request, field) is None and name not in payload.unread:
-            raise raw.malformed(f"the pull request has no {name}, and nothing says why")
+            raise errors.malformed(f"the pull request has no {name}, and nothing says why")
 
 
 def missing(part: str, failure: failures.Failure) -> dict[str, Any]:
     """The entry of `missing` for a part."""
-    return {
-        "part": part,
-        "category": failure.category.value,
-        "message": failure.message,
-        "retryAfter": failure.retry_after,
-    }
+    return {"part": part, **parts.unread(failure)}

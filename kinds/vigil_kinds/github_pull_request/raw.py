@@ -9,18 +9,15 @@ from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
 import pydantic
 from pydantic import alias_generators
 
-from vigil.kind import transport
-from vigil.model import failures
+from vigil_providers.github import parts
 
 T = TypeVar("T")
 
 
-class Raw(pydantic.BaseModel):
-    """The base: unknown fields are ignored and types are not converted."""
+class Raw(parts.Raw):
+    """The base: fields as GraphQL spells them."""
 
-    model_config: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(
-        extra="ignore", frozen=True, strict=True, alias_generator=alias_generators.to_camel
-    )
+    model_config: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(alias_generator=alias_generators.to_camel)
 
 
 class PageInfo(Raw):
@@ -39,6 +36,11 @@ class Nodes(Raw, Generic[T]):
     def all(self) -> list[T]:
         """What of it could be read."""
         return [one for one in self.nodes if one is not None]
+
+
+def listed(of: Nodes[T] | None) -> list[T]:
+    """What could be read of a list, none of a list that was not read."""
+    return of.all if of else []
 
 
 class Connection(Nodes[T]):
@@ -236,7 +238,7 @@ class RuleParameters(Raw):
     """The parameters of a rule; only those of required checks are asked for."""
 
     strict_required_status_checks_policy: bool = False
-    required_status_checks: list[StatusCheck] = []
+    required_status_checks: list[StatusCheck] = pydantic.Field(default=[])
 
 
 class Rule(Raw):
@@ -356,20 +358,7 @@ class PullRequest(Raw):
     reactions: Nodes[Reaction] | None = None
     timeline_items: Nodes[TimelineItem] | None = None
 
-
-Model = TypeVar("Model", bound=pydantic.BaseModel)
-
-
-def parse(model: type[Model], value: object, what: str) -> Model:
-    """The object as that model; raises ReadError `malformed` with the path of the first field that is wrong."""
-    try:
-        return model.model_validate(value)
-    except pydantic.ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        path = ".".join(str(part) for part in first["loc"]) or "it"
-        raise malformed(f"{what} is not what GitHub documents: {path}: {first['msg']}") from error
-
-
-def malformed(message: str) -> transport.ReadError:
-    """The error of a payload that is not what GitHub documents."""
-    return transport.ReadError(failures.Failure(failures.Category.MALFORMED, message))
+    @property
+    def suites(self) -> list[Suite]:
+        """The check suites of the head."""
+        return [suite for one in listed(self.commits) for suite in listed(one.commit.check_suites)]

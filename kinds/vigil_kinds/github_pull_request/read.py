@@ -5,7 +5,6 @@ What only time tells (since when the base does not fit) is remembered here, in m
 
 import asyncio
 import collections
-import copy
 import dataclasses
 import importlib.resources
 from collections.abc import Mapping, Sequence
@@ -14,13 +13,10 @@ from typing import Any, Final, TypeAlias
 from vigil.kind import api, transport
 from vigil.model import failures, ids
 from vigil_kinds.github_pull_request import merging, overview, pages, payload, raw, subject
-from vigil_providers.github import batch, client, names, values
+from vigil_providers.github import batch, client, names, parts, reading, values
 
 CHUNK: Final = 25
 """Pull requests of one query, which cost one point in the first stage."""
-
-REQUEST_TIMEOUT: Final[ids.Seconds] = 15.0
-"""GitHub gives up on a query after ten seconds."""
 
 REMEMBERED: Final = 5000
 """Pull requests of which one reader knows since when they are as they are."""
@@ -33,8 +29,6 @@ DOCUMENTS: Final = batch.Documents(
 
 _TOO_MUCH: Final = frozenset({failures.Category.TRANSIENT, failures.Category.TIMEOUT, failures.Category.TOO_LARGE})
 """The failures of a query that a smaller one may not have."""
-
-_NO_TIME: Final = failures.Failure(failures.Category.TIMEOUT, "the read of its group ended before its turn came")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,42 +48,23 @@ class PullRequestReader:
         self._transport = through
         self._known = collections.OrderedDict[ids.SubjectId, _Known]()
         self._size = CHUNK
-        self._held: tuple[ids.Instant, failures.Failure] | None = None
+        self.pause = reading.Pause()
 
     async def read(
         self, wanted: Mapping[ids.SubjectId, api.Wanted], budget: api.ReadBudget
     ) -> Mapping[ids.SubjectId, Answer]:
         """Every id's snapshot or failure. Raises ReadError where the first stage failed as a whole."""
-        if (held := self._throttle(budget.now)) is not None:
-            return dict.fromkeys(wanted, held)
-        scope = next(iter(wanted.values())).scope
-        github = client.Client(
-            self._transport,
-            host=names.api_host(scope.host),
-            now=budget.now,
-            timeout=min(REQUEST_TIMEOUT, budget.timeout),
-            meter=budget.meter,
-            allowance=client.Allowance(budget.requests),
-        )
+        if (paused := self.pause.at(budget.now)) is not None:
+            return dict.fromkeys(wanted, paused)
+        github = reading.client_of(self._transport, next(iter(wanted.values())).scope, budget)
         round_ = _Round(self, github, wanted, budget.now)
         try:
-            # The last tenth is for what was read already to be handed over.
-            async with asyncio.timeout(budget.timeout * 0.9):
+            async with asyncio.timeout(budget.timeout * reading.SHARE):
                 await round_.run()
         except TimeoutError:
             if not round_.answers:
-                raise transport.ReadError(_NO_TIME) from None
-        return dict.fromkeys(wanted, _NO_TIME) | round_.answers
-
-    def _throttle(self, now: ids.Instant) -> failures.Failure | None:
-        if self._held is None or now >= self._held[0]:
-            return None
-        return dataclasses.replace(self._held[1], retry_after=self._held[0] - now)
-
-    def hold(self, failure: failures.Failure, now: ids.Instant) -> None:
-        """Ask nothing more until GitHub wants to be asked again, also where only a part of a read met the limit."""
-        if failure.category is failures.Category.THROTTLED:
-            self._held = (now + (failure.retry_after or 0.0), failure)
+                raise transport.ReadError(reading.NO_TIME) from None
+        return dict.fromkeys(wanted, reading.NO_TIME) | round_.answers
 
     def green(self, name: ids.SubjectId, node: overview.Node) -> overview.Found | None:
         """All that is known of a pull request that was green and whose first stage is what it was then."""
@@ -148,14 +123,14 @@ class _Round:
         try:
             first = await self._ask("Overview", list(self._wanted))
         except transport.ReadError as error:
-            self._reader.hold(error.failure, self._now)
+            self._reader.pause.note(error.failure, self._now)
             raise
         ahead = list[ids.SubjectId]()
         for name, found in first.items():
             if isinstance(found, failures.Failure):
                 self.answers[name] = found
                 continue
-            self._nodes[name] = copy.deepcopy(found.pull)
+            self._nodes[name] = found.pull
             green = self._reader.green(name, found.pull)
             if green is not None:
                 self._answer(name, green)
@@ -213,7 +188,7 @@ class _Round:
         self, failure: failures.Failure, chunk: list[ids.SubjectId], outage: bool
     ) -> list[list[ids.SubjectId]] | None:
         """The smaller chunks to ask for instead; None if nothing more is to be asked at all."""
-        self._reader.hold(failure, self._now)
+        self._reader.pause.note(failure, self._now)
         if failure.category not in _TOO_MUCH or outage or failure == client.NO_REQUEST:
             return None
         if len(chunk) == 1:
@@ -231,13 +206,13 @@ class _Round:
         for one in list(pages.unfinished(found.pull)):
             failure = await pages.finish(self._github, DOCUMENTS, found.pull, one)
             if failure is not None:
-                self._reader.hold(failure, self._now)
+                self._reader.pause.note(failure, self._now)
                 missing[one.part] = failure
         self._answer(name, dataclasses.replace(found, missing=missing))
 
     def _answer(self, name: ids.SubjectId, found: overview.Found) -> None:
         try:
-            pull = raw.parse(raw.PullRequest, found.pull, "the pull request")
+            pull = parts.parse(raw.PullRequest, found.pull, "the pull request")
         except transport.ReadError as error:
             self.answers[name] = error.failure
             return

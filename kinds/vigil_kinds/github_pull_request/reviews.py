@@ -33,10 +33,10 @@ def assess(
 ) -> Reviews:
     """Judge comments, threads and reviews."""
     ignored = frozenset(map(names.login, options.ignore_comments_of))
-    comments = pull.comments.all if pull.comments else []
-    threads = pull.review_threads.all if pull.review_threads else []
-    reviews = pull.reviews.all if pull.reviews else []
-    opinions = pull.latest_opinionated_reviews.all if pull.latest_opinionated_reviews else []
+    comments = raw.listed(pull.comments)
+    threads = raw.listed(pull.review_threads)
+    reviews = raw.listed(pull.reviews)
+    opinions = raw.listed(pull.latest_opinionated_reviews)
     found = (
         *(_comment(one) for one in comments if not one.is_minimized and _by(one) not in self_logins | ignored),
         *_threads(threads, self_logins),
@@ -117,10 +117,10 @@ def _under_way(
 ) -> bool:
     """Whether a reviewer has said by an eyes reaction that a review is under way, and is not overdue with it."""
     quiet = {*self_logins, names.login(pull.author.login) if pull.author else _GHOST}
-    eyes = [one for one in (pull.reactions.all if pull.reactions else []) if _reactor(one) not in quiet]
+    eyes = [one for one in raw.listed(pull.reactions) if _reactor(one) not in quiet]
     if not eyes:
         return False
-    heads = [one.commit.committed_date for one in pull.commits.all] if pull.commits else []
+    heads = [one.commit.committed_date for one in raw.listed(pull.commits)]
     stamps = [*(one.created_at for one in eyes), *(one.updated_at for one in said), *heads]
     last = max((at for at in map(times.instant, stamps) if at is not None and at <= now), default=now)
     return now - last < LONGEST_REVIEW

@@ -1,21 +1,16 @@
 """What an item of `subjects` and the `options` of a Watch of a pull request may hold."""
 
-import re
 from typing import Annotated, Final
 
-import durationpy
 import pydantic
 
-from vigil.kind import api
-from vigil.model import ids
+from vigil.kind import api, durations
 from vigil_providers.github import names
 
 REVIEW_READY: Final = "review_ready"
 MERGED: Final = "merged"
 CHECKS_GREEN: Final = "checks_green"
 
-_DURATION: Final = r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
-_Duration = Annotated[str, pydantic.Field(max_length=40, pattern=_DURATION)]
 _CONTEXT_LIMIT: Final = 200
 
 
@@ -51,12 +46,12 @@ class PullRequestOptions(api.Model):
         description="Whether the head has to hold the newest commit of the base even where no rule of the branch asks"
         " for it.",
     )
-    approval_drain: _Duration = pydantic.Field(
+    approval_drain: durations.Duration = pydantic.Field(
         default="5m",
         description="How long nothing may happen before a run that waits for an approval is news: a Go duration, at"
         " most 30m.",
     )
-    stuck_after: _Duration = pydantic.Field(
+    stuck_after: durations.Duration = pydantic.Field(
         default="2h",
         description="How long a check may be in progress before it counts as stuck: a Go duration, at least 1m.",
     )
@@ -78,23 +73,16 @@ class PullRequestOptions(api.Model):
     @pydantic.field_validator("approval_drain")
     @classmethod
     def _drained_in_time(cls, text: str) -> str:
-        if seconds(text) > 1800:
+        if durations.seconds(text) > 1800:
             raise ValueError("is at most 30m")
         return text
 
     @pydantic.field_validator("stuck_after")
     @classmethod
     def _some_time(cls, text: str) -> str:
-        if not 60 <= seconds(text) <= 30 * 86400:
+        if not 60 <= durations.seconds(text) <= 30 * 86400:
             raise ValueError("is from 1m to 720h")
         return text
-
-
-def seconds(duration: str) -> ids.Seconds:
-    """The length of a Go duration that has the form of the options; raises ValueError for any other text."""
-    if not re.fullmatch(_DURATION, duration):
-        raise ValueError(f"is not a Go duration: {duration!r}")
-    return float(durationpy.from_str(duration).total_seconds())
 
 
 def of(wanted: api.Wanted) -> PullRequestSubject:

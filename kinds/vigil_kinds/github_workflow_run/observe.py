@@ -8,14 +8,13 @@ epoch).
 from collections.abc import Iterator
 from typing import Any, Final
 
-from vigil.kind import api, transport
+from vigil.kind import api, durations, transport
 from vigil.model import failures, ids, observations
 from vigil_kinds.github_workflow_run import raw, read, subject
-from vigil_providers.github import values
+from vigil_providers.github import errors, parts, values
 
 PARTS: Final = ("asked", "run", "jobs", "jobsError", "absentSince")
 _REVISION: Final = observations.ResetsOn.REVISION
-_UNFINISHED_GATE: Final = frozenset({"waiting"})
 _ENDS: Final = {"cancelled": "run-cancelled", "timed_out": "run-timed-out", "startup_failure": "startup-failure"}
 
 
@@ -29,27 +28,26 @@ def observe(
     payload = values.mapping(snapshot.payload) or {}
     absent = [part for part in PARTS if part not in payload]
     if absent:
-        raise _error(failures.Category.MALFORMED, f"the snapshot has no part {absent[0]}")
+        raise errors.malformed(f"the snapshot has no part {absent[0]}")
     if payload["run"] is None:
         return _awaited(payload, options, now)
-    run = raw.parse(raw.Run, payload["run"], "the run")
-    jobs = [raw.parse(raw.Job, one, "a job") for one in values.items(payload["jobs"])]
+    run = parts.parse(raw.Run, payload["run"], "the run")
+    jobs = [parts.parse(raw.Job, one, "a job") for one in values.items(payload["jobs"])]
     return _of_run(run, jobs, payload)
 
 
 def _of_run(run: raw.Run, jobs: list[raw.Job], payload: dict[str, Any]) -> observations.ProbeResult:
-    done = run.status == "completed"
+    done, why = run.status == "completed", payload["jobsError"]
+    error = None if why is None else parts.parse(parts.Unread, why, "the snapshot")
     # What is over and passed needs no jobs; of anything else their absence has to be accounted for.
-    unread = not (done and run.conclusion in read.PASSED) and (
-        payload["jobs"] is None or payload["jobsError"] is not None
-    )
+    unread = not (done and run.conclusion in read.PASSED) and (payload["jobs"] is None or error is not None)
     entries = list(_ended(run, jobs, unread=unread) if done else _running(run, jobs))
     gated = any(one.key == "approval-gate" for one in entries)
     return observations.ProbeResult(
         observations=tuple(sorted(entries, key=lambda one: (one.key, one.episode))),
         revision=f"{run.head_sha} run {run.id} attempt {run.run_attempt} {run.run_started_at}".strip(),
         complete=not unread,
-        error=_unread(payload["jobsError"]) if unread else None,
+        error=error.failure if unread and error is not None else None,
         pending=0 if done or gated else 1,
         activity=" ".join(f"{one.id}:{one.status}:{one.conclusion}" for one in jobs)[:2000],
         waiting="" if done else f"the run is {run.status or 'in no state that GitHub tells'}",
@@ -74,7 +72,7 @@ def _ended(run: raw.Run, jobs: list[raw.Job], *, unread: bool) -> Iterator[obser
 
 
 def _running(run: raw.Run, jobs: list[raw.Job]) -> Iterator[observations.Observation]:
-    if run.status in _UNFINISHED_GATE:
+    if run.status == "waiting":
         yield _wake("approval-gate", f"it waits until a person approves it: {run.html_url}")
     for one in jobs:
         if _failed(one):
@@ -94,30 +92,14 @@ def _end(key: str, brief: str, outcome: observations.Outcome) -> observations.Ob
     return observations.Observation(key, observations.Severity.TERMINAL, _REVISION, brief=brief, outcome=outcome)
 
 
-def _unread(error: Any) -> failures.Failure | None:
-    fields = values.mapping(error)
-    if fields is None:
-        return None
-    said = str(fields.get("category"))
-    category = failures.Category(said) if said in list(failures.Category) else failures.Category.UNKNOWN
-    wait = fields.get("retryAfter")
-    after = float(wait) if isinstance(wait, int | float) and not isinstance(wait, bool) and wait >= 0 else None
-    return failures.Failure(category, str(fields.get("message")), after)
-
-
 def _awaited(
     payload: dict[str, Any], options: subject.WorkflowRunOptions, now: ids.Instant
 ) -> observations.ProbeResult:
     since = payload["absentSince"]
     if not isinstance(since, int | float) or isinstance(since, bool):
-        raise _error(
-            failures.Category.MALFORMED, "the snapshot has neither a run nor the time since which there is none"
-        )
-    if now - since < subject.seconds(options.appear_within):
+        raise errors.malformed("the snapshot has neither a run nor the time since which there is none")
+    if now - since < durations.seconds(options.appear_within):
         return observations.ProbeResult((), revision="", pending=1, waiting="there is no run yet")
     asked = str(payload["asked"])[:200]
-    raise _error(failures.Category.NOT_FOUND, f"{asked}: no run appeared within {options.appear_within}")
-
-
-def _error(category: failures.Category, message: str) -> transport.ReadError:
-    return transport.ReadError(failures.Failure(category, message))
+    message = f"{asked}: no run appeared within {options.appear_within}"
+    raise transport.ReadError(failures.Failure(failures.Category.NOT_FOUND, message))

@@ -4,7 +4,6 @@ Answers with an ETag that have not changed cost nothing. Since when there is no 
 """
 
 import asyncio
-import dataclasses
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
@@ -12,9 +11,8 @@ from typing import Any, Final, TypeAlias
 from vigil.kind import api, transport
 from vigil.model import failures, ids
 from vigil_kinds.github_workflow_run import subject
-from vigil_providers.github import client, names, values
+from vigil_providers.github import client, errors, parts, reading, values
 
-REQUEST_TIMEOUT: Final[ids.Seconds] = 15.0
 PAGES: Final = 10
 """Pages of jobs that are read."""
 
@@ -24,8 +22,6 @@ PASSED: Final = frozenset({"success", "neutral", "skipped"})
 Answer: TypeAlias = api.Snapshot | failures.Failure
 Run: TypeAlias = dict[str, Any]
 
-_NO_TIME: Final = failures.Failure(failures.Category.TIMEOUT, "the read of its group ended before its turn came")
-
 
 class WorkflowRunReader:
     """The reader of the runs of one repository with one credential."""
@@ -34,35 +30,26 @@ class WorkflowRunReader:
         self._transport = through
         self._etags = client.Etags()
         self._absent_since: dict[ids.SubjectId, ids.Instant] = {}
-        self._held: tuple[ids.Instant, failures.Failure] | None = None
+        self._pause = reading.Pause()
 
     async def read(
         self, wanted: Mapping[ids.SubjectId, api.Wanted], budget: api.ReadBudget
     ) -> Mapping[ids.SubjectId, Answer]:
         """Every id's snapshot or failure. Raises ReadError where the list of the repository failed."""
-        if self._held is not None and budget.now < self._held[0]:
-            held = dataclasses.replace(self._held[1], retry_after=self._held[0] - budget.now)
-            return dict.fromkeys(wanted, held)
-        github = client.Client(
-            self._transport,
-            host=names.api_host(next(iter(wanted.values())).scope.host),
-            now=budget.now,
-            timeout=min(REQUEST_TIMEOUT, budget.timeout),
-            meter=budget.meter,
-            etags=self._etags,
-            allowance=client.Allowance(budget.requests),
-        )
+        if (paused := self._pause.at(budget.now)) is not None:
+            return dict.fromkeys(wanted, paused)
+        github = reading.client_of(self._transport, next(iter(wanted.values())).scope, budget, self._etags)
         answers: dict[ids.SubjectId, Answer] = {}
         try:
-            async with asyncio.timeout(budget.timeout * 0.9):
+            async with asyncio.timeout(budget.timeout * reading.SHARE):
                 await self._read(github, wanted, budget.now, answers)
         except transport.ReadError as error:
-            self._hold(error.failure, budget.now)
+            self._pause.note(error.failure, budget.now)
             raise
         except TimeoutError:
             if not answers:
-                raise transport.ReadError(_NO_TIME) from None
-        return dict.fromkeys(wanted, _NO_TIME) | answers
+                raise transport.ReadError(reading.NO_TIME) from None
+        return dict.fromkeys(wanted, reading.NO_TIME) | answers
 
     async def _read(
         self,
@@ -76,15 +63,11 @@ class WorkflowRunReader:
             try:
                 answers[name] = await self._answer(github, name, one, listed, now)
             except transport.ReadError as error:
-                self._hold(error.failure, now)
+                self._pause.note(error.failure, now)
                 answers[name] = error.failure
                 if error.failure.category is failures.Category.THROTTLED:
                     answers.update(dict.fromkeys((other for other in wanted if other not in answers), error.failure))
                     return
-
-    def _hold(self, failure: failures.Failure, now: ids.Instant) -> None:
-        if failure.category is failures.Category.THROTTLED:
-            self._held = (now + (failure.retry_after or 0.0), failure)
 
     async def _list(self, github: client.Client, wanted: Mapping[ids.SubjectId, api.Wanted]) -> Sequence[Run]:
         """The newest hundred runs of the repository, the newest first."""
@@ -118,7 +101,7 @@ class WorkflowRunReader:
             try:
                 answer = await github.get(path if page == 1 else f"{path}&page={page}")
             except transport.ReadError as error:
-                self._hold(error.failure, now)
+                self._pause.note(error.failure, now)
                 return found, error.failure
             found += values.items(values.part(answer, "jobs"))
             total = values.part(answer, "total_count")
@@ -144,9 +127,7 @@ async def _asked(github: client.Client, it: subject.WorkflowRunSubject) -> Run |
 
 def _runs(answer: Any) -> Sequence[Run]:
     if not isinstance(values.part(answer, "workflow_runs"), list):
-        raise transport.ReadError(
-            failures.Failure(failures.Category.MALFORMED, "GitHub's answer holds no list of runs")
-        )
+        raise errors.malformed("GitHub's answer holds no list of runs")
     return [
         run for one in values.items(values.part(answer, "workflow_runs")) if (run := values.mapping(one)) is not None
     ]
@@ -173,9 +154,5 @@ def _payload(
     absent_since: ids.Instant | None,
     missing: failures.Failure | None,
 ) -> dict[str, Any]:
-    why = missing and {
-        "category": missing.category.value,
-        "message": missing.message,
-        "retryAfter": missing.retry_after,
-    }
+    why = None if missing is None else parts.unread(missing)
     return {"asked": it.label(), "run": run, "jobs": jobs, "jobsError": why, "absentSince": absent_since}

@@ -1,18 +1,14 @@
 """What an item of `subjects` and the `options` of a Watch of a workflow run may hold."""
 
-import re
 from typing import Annotated, Final, Self
 
-import durationpy
 import pydantic
 
-from vigil.kind import api
-from vigil.model import ids
+from vigil.kind import api, durations
 from vigil_providers.github import names
 
 RUN_COMPLETE: Final = "run_complete"
 
-_DURATION: Final = r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 _FORMS: Final = "needs either run, or workflow together with branch or head"
 
 
@@ -63,7 +59,7 @@ class WorkflowRunSubject(api.Subject):
 class WorkflowRunOptions(api.Model):
     """The options of a Watch of a workflow run."""
 
-    appear_within: Annotated[str, pydantic.Field(max_length=40, pattern=_DURATION)] = pydantic.Field(
+    appear_within: durations.Duration = pydantic.Field(
         default="10m",
         description="How long there may be no run of the workflow at first: a Go duration, from 0s to 168h.",
     )
@@ -71,16 +67,9 @@ class WorkflowRunOptions(api.Model):
     @pydantic.field_validator("appear_within")
     @classmethod
     def _bounded(cls, text: str) -> str:
-        if seconds(text) > 7 * 86400:
+        if durations.seconds(text) > 7 * 86400:
             raise ValueError("is at most 168h")
         return text
-
-
-def seconds(duration: str) -> ids.Seconds:
-    """The length of a Go duration that has the form of `appearWithin`; raises ValueError for any other text."""
-    if not re.fullmatch(_DURATION, duration):
-        raise ValueError(f"is not a Go duration: {duration!r}")
-    return float(durationpy.from_str(duration).total_seconds())
 
 
 def partition(subject: WorkflowRunSubject, _scope: api.Scope) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final, assert_never
 
 import pydantic
 
-from vigil.kind import api, transport
+from vigil.kind import api, durations, transport
 from vigil.model import failures, ids, observations
 from vigil_kinds.kubernetes_rollout import pods, progress, raw, subject, text
 
@@ -226,7 +226,7 @@ def _words(last: raw.Object) -> str:
 def _awaited(payload: _Payload, options: subject.RolloutOptions, now: ids.Instant) -> observations.ProbeResult:
     if payload.absent_since is None:
         raise raw.malformed("the snapshot has neither a workload nor the time since which it is absent")
-    if now - payload.absent_since < subject.seconds(options.appear_within):
+    if now - payload.absent_since < durations.seconds(options.appear_within):
         return observations.ProbeResult((), revision="", pending=1)
     named = payload.subject
     raise transport.ReadError(

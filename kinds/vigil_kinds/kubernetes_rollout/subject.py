@@ -1,14 +1,11 @@
 """What an item of `subjects` and the `options` of a Watch of a rollout may hold."""
 
 import enum
-import re
 from typing import Annotated, Final
 
-import durationpy
 import pydantic
 
-from vigil.kind import api
-from vigil.model import ids
+from vigil.kind import api, durations
 
 HOST: Final = "kubernetes.default.svc"
 """The API server of the operator's own cluster, which is the only one that this kind reads."""
@@ -17,7 +14,6 @@ ROLLED_OUT: Final = "rolled_out"
 JOB_COMPLETE: Final = "job_complete"
 
 _NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-_DURATION = r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 _LONGEST_APPEAR_WITHIN = 7 * 24 * 3600.0
 
 
@@ -64,7 +60,7 @@ class RolloutSubject(api.Subject):
 class RolloutOptions(api.Model):
     """The options of a Watch of a rollout."""
 
-    appear_within: Annotated[str, pydantic.Field(max_length=40, pattern=_DURATION)] = pydantic.Field(
+    appear_within: durations.Duration = pydantic.Field(
         default="10m",
         description="How long a workload may be absent at first, since Watch and workload are often applied together: "
         "a Go duration, from 0s to 168h.",
@@ -73,16 +69,9 @@ class RolloutOptions(api.Model):
     @pydantic.field_validator("appear_within")
     @classmethod
     def _bounded(cls, text: str) -> str:
-        if seconds(text) > _LONGEST_APPEAR_WITHIN:
+        if durations.seconds(text) > _LONGEST_APPEAR_WITHIN:
             raise ValueError("is at most 168h")
         return text
-
-
-def seconds(duration: str) -> ids.Seconds:
-    """The length of a Go duration that has the form of `appearWithin`; raises ValueError for any other text."""
-    if not re.fullmatch(_DURATION, duration):
-        raise ValueError(f"is not a Go duration: {duration!r}")
-    return float(durationpy.from_str(duration).total_seconds())
 
 
 def partition(subject: RolloutSubject, scope: api.Scope) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.kinds.kubernetes_rollout import objects
-from vigil.kind import api, transport
+from vigil.kind import api, durations, transport
 from vigil.model import observations
 from vigil_kinds.kubernetes_rollout import KIND, evidence, pods, raw, subject, text
 
@@ -296,14 +296,14 @@ def test_a_group_is_a_namespace_and_a_resource() -> None:
     ("duration", "seconds"), [("0s", 0), ("90s", 90), ("1h30m", 5400), ("1.5m", 90), ("168h", 604800)]
 )
 def test_a_duration_is_gos(duration: str, seconds: float) -> None:
-    assert subject.seconds(duration) == seconds
+    assert durations.seconds(duration) == seconds
     assert subject.RolloutOptions.model_validate({"appearWithin": duration}).appear_within == duration
 
 
 @pytest.mark.parametrize("duration", ["", "10", "1d", "-1m", "1m 30s", "h"])
 def test_what_is_no_duration_is_refused(duration: str) -> None:
     with pytest.raises(ValueError, match="not a Go duration"):
-        subject.seconds(duration)
+        durations.seconds(duration)
 
 
 def test_a_partitioned_rollout_whose_pods_are_not_all_available_is_under_way() -> None:
