@@ -12,7 +12,7 @@ from tests.adapters import http_servers
 from tests.unit import clock
 from tests.unit.api import toys
 from vigil import ports
-from vigil.adapters.http import accounts
+from vigil.adapters.http import accounts, tokens
 from vigil.kind import api, transport
 from vigil.model import failures, ids
 
@@ -54,10 +54,10 @@ class Place:
     """Where the secret lies."""
 
     def __init__(self, value: str, allowed: frozenset[str]) -> None:
-        self.token = accounts.Token("the Secret team-a/app", value, allowed)
+        self.token = tokens.Token("the Secret team-a/app", value, allowed)
         self.reads = 0
 
-    async def reread(self) -> accounts.Token | failures.Failure:
+    async def reread(self) -> tokens.Token | failures.Failure:
         self.reads += 1
         return self.token
 

@@ -3,7 +3,7 @@
 import pathlib
 
 from vigil import ports
-from vigil.adapters.http import accounts, client
+from vigil.adapters.http import accounts, client, tokens
 from vigil.kind import api as kind_api
 from vigil.model import failures, wakes
 
@@ -28,7 +28,7 @@ class Folder:
         found = self.token(source)
         return found if isinstance(found, failures.Failure) else found.value
 
-    def token(self, source: wakes.SecretKey) -> accounts.Token | failures.Failure:
+    def token(self, source: wakes.SecretKey) -> tokens.Token | failures.Failure:
         """The value of a key with the hosts that may see it."""
         name = f"{source.name}/{source.key}"
         if self._folder is None:
@@ -38,7 +38,7 @@ class Folder:
         except (OSError, UnicodeError) as error:
             return _config(f"the credential {name} cannot be read: {getattr(error, 'strerror', None) or error}")
         where = f"the file {source.name}/{ALLOWED_HOSTS}"
-        return accounts.Token(f"the credential {name}", value, self._allowed(source), where)
+        return tokens.Token(f"the credential {name}", value, self._allowed(source), where)
 
     def _allowed(self, source: wakes.SecretKey) -> frozenset[str]:
         try:
@@ -73,7 +73,7 @@ class LocalTransports:
         if isinstance(token, failures.Failure):
             return token
 
-        async def reread() -> accounts.Token | failures.Failure:
+        async def reread() -> tokens.Token | failures.Failure:
             return self._folder.token(credential)
 
         return self._accounts.bind(host, token, reread, kind)

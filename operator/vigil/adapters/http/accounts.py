@@ -1,62 +1,18 @@
 """Transports that are kept: one for each host and account, whatever Secret the account's token was read from."""
 
 import collections
-import hashlib
-import re
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from vigil import ports
 from vigil.adapters import clock
-from vigil.adapters.http import bound, client, credentials, exchanged, urls
+from vigil.adapters.http import bound, client, credentials, exchanged, tokens, urls
 from vigil.kind import api, transport
 from vigil.model import failures
 
 ANONYMOUS: Final = "anonymous"
 KEPT: Final = 2000
 """Transports that are remembered; one that is forgotten is made anew, and its readers lose what they remember."""
-
-_SCHEMED: Final = re.compile(r"(?:Bearer|Basic|token) [\x21-\x7e]+")
-_BARE: Final = re.compile(r"[\x21-\x7e]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A token as it was just read.
-
-    `place` names where it was read, for people: `the Secret team-a/github`. `value` is the token alone, sent as
-    `Bearer`, or one with its scheme (`Basic …`). `allowed_hosts` are as in the annotation `vigil.dev/allowed-hosts`,
-    and `allowed_in` names for people where they stand.
-    """
-
-    place: str
-    value: str = field(repr=False)
-    allowed_hosts: frozenset[str] = frozenset()
-    allowed_in: str = "its annotation vigil.dev/allowed-hosts"
-
-    @property
-    def header(self) -> str | None:
-        """The value of the header Authorization, None for a token that cannot stand in one."""
-        value = self.value.strip()
-        if _SCHEMED.fullmatch(value):
-            return value
-        return f"Bearer {value}" if _BARE.fullmatch(value) else None
-
-    @property
-    def digest(self) -> str:
-        """The name of the account: equal for equal tokens wherever they lie, and nothing of the token."""
-        named = self.header or self.value.strip()
-        return hashlib.sha256(f"vigil account\n{named}".encode()).hexdigest()[:16]
-
-    @property
-    def secret(self) -> tuple[str, frozenset[str]]:
-        """The value with the hosts that may see it."""
-        return self.value, self.allowed_hosts
-
-
-Reread: TypeAlias = Callable[[], Awaitable[Token | failures.Failure]]
-"""Reads the token again, past any memory."""
 
 
 class Accounts:
@@ -74,7 +30,9 @@ class Accounts:
         """Bind to a host without a credential; the Failure is `config`."""
         return self._get((host, "", ANONYMOUS), lambda _: None)
 
-    def bind(self, host: str, token: Token, reread: Reread, kind: api.Kind) -> ports.Bound | failures.Failure:
+    def bind(
+        self, host: str, token: tokens.Token, reread: tokens.Reread, kind: api.Kind
+    ) -> ports.Bound | failures.Failure:
         """Bind to a host that the token allows or that is the kind's own; the Failure is `config`."""
         signs_in = kind.sign_in is not None and kind.sign_in.recognises(token.value)
         if token.header is None and not signs_in:
@@ -91,14 +49,8 @@ class Accounts:
                 return known
             if sign_in is None:
                 return _Account(token.digest, token, reread)
-            return _SignedIn(
-                token,
-                reread,
-                sign_in=sign_in,
-                host=host,
-                through=bound.BoundTransport(self._client, host),
-                system=self._clock,
-            )
+            through = bound.BoundTransport(self._client, host)
+            return exchanged.Exchanged(token, reread, sign_in=sign_in, host=host, through=through, clock=self._clock)
 
         return self._get((host, kind.default_host, token.digest), kept)
 
@@ -125,7 +77,7 @@ class Accounts:
 class _Account:
     """credentials.Credential: the token as it was last read, from the place where it was last read."""
 
-    def __init__(self, name: str, token: Token, reread: Reread) -> None:
+    def __init__(self, name: str, token: tokens.Token, reread: tokens.Reread) -> None:
         self._name = name
         self._token = token
         self._reread = reread
@@ -134,7 +86,7 @@ class _Account:
     def id(self) -> str:
         return self._name
 
-    def was_read(self, token: Token, reread: Reread) -> None:
+    def was_read(self, token: tokens.Token, reread: tokens.Reread) -> None:
         """Another read of it, maybe in another place."""
         self._token, self._reread = token, reread
 
@@ -151,40 +103,10 @@ class _Account:
         return _granted(found)
 
 
-class _SignedIn(exchanged.Exchanged):
-    """The same for a secret that is exchanged."""
-
-    def __init__(
-        self,
-        token: Token,
-        reread: Reread,
-        *,
-        sign_in: api.SignIn,
-        host: str,
-        through: transport.Transport,
-        system: ports.Clock,
-    ) -> None:
-        super().__init__(
-            token.digest, token.secret, _reading(reread), sign_in=sign_in, host=host, through=through, clock=system
-        )
-
-    def was_read(self, token: Token, reread: Reread) -> None:
-        """Another read of it, maybe in another place."""
-        self.learned(token.secret, _reading(reread))
+_Kept: TypeAlias = _Account | exchanged.Exchanged
 
 
-def _reading(reread: Reread) -> exchanged.Read:
-    async def read() -> tuple[str, frozenset[str]] | failures.Failure:
-        found = await reread()
-        return found if isinstance(found, failures.Failure) else found.secret
-
-    return read
-
-
-_Kept: TypeAlias = _Account | _SignedIn
-
-
-def _granted(token: Token) -> credentials.Authorization:
+def _granted(token: tokens.Token) -> credentials.Authorization:
     header = token.header
     if header is None:
         raise transport.ReadError(failures.Failure(failures.Category.CONFIG, f"{token.place} holds no token"))
@@ -192,7 +114,7 @@ def _granted(token: Token) -> credentials.Authorization:
     return credentials.Authorization(headers, token.allowed_hosts)
 
 
-def _refusal(host: str, token: Token, default_host: str) -> failures.Failure | None:
+def _refusal(host: str, token: tokens.Token, default_host: str) -> failures.Failure | None:
     try:
         names = urls.base(host).names
     except transport.ReadError as error:

@@ -1,11 +1,10 @@
 """A credential that has to be exchanged: the secret stays here, and what is sent is a grant that is renewed in time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 from vigil import ports
-from vigil.adapters.http import credentials
+from vigil.adapters.http import credentials, tokens
 from vigil.kind import api, transport
 from vigil.model import failures, ids
 
@@ -15,27 +14,23 @@ RENEW_BEFORE: Final[ids.Seconds] = 300.0
 TIMEOUT: Final[ids.Seconds] = 10.0
 """The bound of one exchange."""
 
-Read = Callable[[], Awaitable[tuple[str, frozenset[str]] | failures.Failure]]
-"""Reads the secret again, with the hosts that may see it."""
-
 
 class Exchanged:
     """credentials.Credential of a secret that its kind exchanges; one exchange at a time, whoever waits for it."""
 
     def __init__(
         self,
-        name: str,
-        secret: tuple[str, frozenset[str]],
-        read: Read,
+        token: tokens.Token,
+        reread: tokens.Reread,
         *,
         sign_in: api.SignIn,
         host: str,
         through: transport.Transport,
         clock: ports.Clock,
     ) -> None:
-        self._name = name
-        self._secret = secret
-        self._read = read
+        self._name = token.digest
+        self._token = token
+        self._reread = reread
         self._sign_in = sign_in
         self._host = host
         self._through = through
@@ -49,9 +44,9 @@ class Exchanged:
         """The account's name."""
         return self._name
 
-    def learned(self, secret: tuple[str, frozenset[str]], read: Read) -> None:
+    def was_read(self, token: tokens.Token, reread: tokens.Reread) -> None:
         """Another read of the secret, maybe in another place."""
-        self._secret, self._read = secret, read
+        self._token, self._reread = token, reread
 
     async def authorization(self) -> credentials.Authorization:
         """The grant, renewed if its end is near. Raises ReadError as the exchange fails."""
@@ -63,19 +58,19 @@ class Exchanged:
     async def refresh(self) -> credentials.Authorization:
         """A new grant for the secret as it is now. Raises ReadError as its place or the exchange fails."""
         async with self._turn:
-            found = await self._read()
+            found = await self._reread()
             if isinstance(found, failures.Failure):
                 raise transport.ReadError(found)
-            self._secret = found
+            self._token = found
             await self._exchange()
             return self._granted()
 
     async def _exchange(self) -> None:
         now = self._clock.now()
-        self._grant = await self._sign_in.exchange(self._secret[0], self._host, self._through, now, TIMEOUT)
+        self._grant = await self._sign_in.exchange(self._token.value, self._host, self._through, now, TIMEOUT)
         lasts = self._grant.expires_at - now
         self._renew_at = self._grant.expires_at - min(RENEW_BEFORE, lasts / 10)
 
     def _granted(self) -> credentials.Authorization:
         header = "" if self._grant is None else self._grant.header
-        return credentials.Authorization({"authorization": header}, self._secret[1])
+        return credentials.Authorization({"authorization": header}, self._token.allowed_hosts)

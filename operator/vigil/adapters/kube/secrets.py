@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vigil import ports
-from vigil.adapters.http import accounts
+from vigil.adapters.http import tokens
 from vigil.adapters.kube import client, errors
 from vigil.model import failures, ids, wakes
 
@@ -47,7 +47,7 @@ class Secrets:
 
     async def token(
         self, namespace: str, source: wakes.SecretKey, *, fresh: bool = False
-    ) -> accounts.Token | failures.Failure:
+    ) -> tokens.Token | failures.Failure:
         """The value of a key with the hosts that may see it; `fresh` reads it past the memory. Never raises.
 
         The Failure is `config` (no such Secret or key, or no text in it), `forbidden`, or one that heals.
@@ -62,7 +62,7 @@ class Secrets:
         value = _text(written)
         if not value:
             return _config(f"the key {source.key} of {place} {'is empty' if value == '' else 'is no text'}")
-        return accounts.Token(place, value, secret.allowed_hosts)
+        return tokens.Token(place, value, secret.allowed_hosts)
 
     async def _secret(self, namespace: str, name: str, place: str, *, fresh: bool) -> _Secret | failures.Failure:
         key, now = (namespace, name), self._clock.monotonic()

@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from vigil import ports
-from vigil.adapters.http import accounts
+from vigil.adapters.http import accounts, tokens
 from vigil.adapters.http import client as http_client
 from vigil.adapters.kube import client, cluster, secrets
 from vigil.kind import api as kind_api
@@ -35,7 +35,7 @@ class ClusterTransports:
     async def _with_secret(
         self, host: str, namespace: str, credential: wakes.SecretKey, kind: kind_api.Kind
     ) -> ports.Bound | failures.Failure:
-        async def reread() -> accounts.Token | failures.Failure:
+        async def reread() -> tokens.Token | failures.Failure:
             return await self._secrets.token(namespace, credential, fresh=True)
 
         token = await self._secrets.token(namespace, credential)
