@@ -224,9 +224,8 @@ class GitHub:
     ) -> Reply:
         query = str((asked or {}).get("query", ""))
         named = re.match(r"\s*query (\w+)", query)
-        subjects = len(set(re.findall(r"^ {2}(s\d+): repository\(", query, re.MULTILINE)))
         who = _digest(token) if token else ""
-        self.requests.append(Record(method, path, named[1] if named else "", subjects, who, reply.status, cost))
+        self.requests.append(Record(method, path, named[1] if named else "", _subjects(query), who, reply.status, cost))
         return reply
 
 
@@ -299,7 +298,7 @@ def _error(error: graphql.GraphQLError) -> dict[str, Any]:
 
 def _refused(met: list[faults.Fault], query: str) -> Reply | None:
     """The first fault that answers in GitHub's place."""
-    aliases = len(set(re.findall(r"^ {2}(s\d+): repository\(", query, re.MULTILINE)))
+    aliases = _subjects(query)
     for one in met:
         if aliases > int(one.said.get("maxAliases", aliases)):
             return _json(502, {"message": "Bad Gateway"})
@@ -313,6 +312,11 @@ def _refused(met: list[faults.Fault], query: str) -> Reply | None:
 
 def _json(status: int, body: Any, **headers: str) -> Reply:
     return Reply(status, {"content-type": JSON, **headers}, json.dumps(body).encode())
+
+
+def _subjects(query: str) -> int:
+    """How many repositories a query asks for under aliases of their own."""
+    return len(set(re.findall(r"^ {2}(s\d+): repository\(", query, re.MULTILINE)))
 
 
 def _digest(token: str) -> str:

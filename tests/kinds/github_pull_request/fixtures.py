@@ -4,11 +4,11 @@ The payload of each state is what the real reader makes of a world, read from a 
 """
 
 import asyncio
-import json
 import pathlib
 from typing import Any, Final
 
 import vigil_kinds.github_pull_request
+from tests.kinds import fixtures
 from tests.kinds.github_pull_request import pulls
 from tests.kinds.github_pull_request.pulls import bot, check, review, rollup, run, said, status, thread, user
 from vigil.kind import api
@@ -97,21 +97,5 @@ async def _payload(world: pulls.World) -> Any:
     return snapshot.payload
 
 
-def rendered(payload: Any) -> str:
-    """The text of a fixture's file."""
-    return json.dumps(payload, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-def main() -> None:
-    """Write all of them."""
-    FOLDER.mkdir(exist_ok=True)
-    found = asyncio.run(payloads())
-    for path in FOLDER.glob("*.json"):
-        if path.stem not in found:
-            path.unlink()
-    for name, payload in found.items():
-        (FOLDER / f"{name}.json").write_text(rendered(payload), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    fixtures.write(FOLDER, asyncio.run(payloads()))

@@ -1,8 +1,8 @@
 """The fixtures are what a reader gives of their worlds."""
 
-from tests.kinds.github_pull_request import fixtures
+from tests.kinds import fixtures
+from tests.kinds.github_pull_request import fixtures as ours
 
 
 async def test_every_fixture_is_what_a_reader_gives() -> None:
-    written = {path.stem: path.read_text(encoding="utf-8") for path in fixtures.FOLDER.glob("*.json")}
-    assert written == {name: fixtures.rendered(payload) for name, payload in (await fixtures.payloads()).items()}
+    assert fixtures.written(ours.FOLDER) == fixtures.rendered(await ours.payloads())

@@ -1,11 +1,11 @@
 """`python -m tests.kinds.github_workflow_run.fixtures`: writes the fixtures of the kind, as a reader gives them."""
 
 import asyncio
-import json
 import pathlib
 from typing import Any, Final
 
 import vigil_kinds.github_workflow_run
+from tests.kinds import fixtures
 from tests.kinds.github_workflow_run.runs import Desk, job, run, wanted
 from vigil.kind import api
 
@@ -50,21 +50,5 @@ async def _payload(desk: Desk, **fields: Any) -> Any:
     return snapshot.payload
 
 
-def rendered(payload: Any) -> str:
-    """The text of a fixture's file."""
-    return json.dumps(payload, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-def main() -> None:
-    """Write all of them."""
-    FOLDER.mkdir(exist_ok=True)
-    found = asyncio.run(payloads())
-    for path in FOLDER.glob("*.json"):
-        if path.stem not in found:
-            path.unlink()
-    for name, payload in found.items():
-        (FOLDER / f"{name}.json").write_text(rendered(payload), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    fixtures.write(FOLDER, asyncio.run(payloads()))
