@@ -76,10 +76,14 @@ def _subject(target: enrolment.Target, left: checkpoint.Checkpoint, prior: statu
         label=status_prior.cut(target.label, shape.LABEL_LIMIT),
         phase=_subject_phase(memory_of, of, before),
         revision=None if memory_of.revision is None else status_prior.cut(memory_of.revision, shape.TEXT_LIMIT),
-        # A part of an anchor would be another anchor: one that is too long is rather not kept.
-        anchor=anchor if 0 < len(anchor) <= shape.ID_LIMIT else None,
+        anchor=anchor if _can_be_kept(anchor) else None,
         last_error=None if memory_of.retired is not None else _last_error(of, before),
     )
+
+
+def _can_be_kept(anchor: str) -> bool:
+    """Whether a status can hold an anchor whole: a part of it, or half of a surrogate pair in it, would be another."""
+    return 0 < len(anchor) <= shape.ID_LIMIT and not any("\ud800" <= one <= "\udfff" for one in anchor)
 
 
 def _subject_phase(

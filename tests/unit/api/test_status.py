@@ -260,8 +260,11 @@ def test_whatever_a_provider_says_the_status_has_its_shape_and_bounds(
     assert status.render(left, rendered, cases.NOW + 60).items() >= rendered.items()
 
 
-def test_a_part_of_an_anchor_is_never_kept() -> None:
-    left = cases.left(anchors={cases.subject("api"): "x" * 2000})
+@pytest.mark.parametrize(
+    "anchor", ["x" * 2000, "R_\ud800", "\udfff"], ids=["too long", "half a pair", "the other half"]
+)
+def test_an_anchor_that_cannot_be_kept_whole_is_not_kept(anchor: str) -> None:
+    left = cases.left(anchors={cases.subject("api"): anchor})
     assert "anchor" not in status.render(left, None, cases.NOW)["subjects"][0]
 
 
